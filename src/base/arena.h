@@ -1,0 +1,26 @@
+/* arena.h - memory that lives and dies together: a profile, an object file, a request.
+ *
+ * Pointers stay valid until arena_free or arena_reset. Not safe for use by two threads at once.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena { /* all zero is an empty arena */
+    struct arena_block *blocks;
+    char *next, *end;
+    size_t total_bytes; /* what was taken from the heap */
+};
+
+void *arena_alloc(struct arena *arena, size_t size_bytes) __attribute__((returns_nonnull)); /* 16-byte aligned, not cleared */
+void *arena_zalloc(struct arena *arena, size_t size_bytes) __attribute__((returns_nonnull));
+void *arena_array(struct arena *arena, size_t count, size_t item_bytes) __attribute__((returns_nonnull));
+char *arena_strndup(struct arena *arena, const char *text, size_t n_bytes) __attribute__((returns_nonnull)); /* unaligned, NUL added */
+char *arena_strdup(struct arena *arena, const char *text) __attribute__((returns_nonnull));
+char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void arena_free(struct arena *arena); /* gives all back; the arena is empty again */
+
+#endif

@@ -1,0 +1,150 @@
+/* file.c - see file.h. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static int read_stream(int fd, const char *name, size_t max_bytes, struct bytes *ret_bytes, struct err *err)
+{
+    uint8_t *data = NULL;
+    size_t len = 0, cap = 0;
+    for (;;) {
+        if (cap - len < 1 << 16) data = mem_grow(data, &cap, len + (1 << 16), 1);
+        ssize_t n = read(fd, data + len, cap - len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            int why = errno;
+            mem_free(data);
+            return err_errno(err, why, "%s: cannot read", name);
+        }
+        if (n == 0) break;
+        len += (size_t)n;
+        if (len > max_bytes) {
+            mem_free(data);
+            return err_set(err, ERR_LIMIT, "%s: more than %zu bytes", name, max_bytes);
+        }
+    }
+    *ret_bytes = (struct bytes){.data = data, .len = len};
+    return 0;
+}
+
+int file_read_fd(int fd, const char *name, size_t max_bytes, struct bytes *ret_bytes, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0) return err_errno(err, errno, "%s: cannot stat", name);
+    if (S_ISDIR(st.st_mode)) return err_set(err, ERR_IO, "%s: is a directory, not a file", name);
+    /* Files of /proc say size 0 but have content, so only a positive size is believed. */
+    if (!S_ISREG(st.st_mode) || st.st_size == 0) return read_stream(fd, name, max_bytes, ret_bytes, err);
+    if ((uint64_t)st.st_size > max_bytes)
+        return err_set(err, ERR_LIMIT, "%s: %lld bytes, more than the limit of %zu", name, (long long)st.st_size, max_bytes);
+    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED) return read_stream(fd, name, max_bytes, ret_bytes, err);
+    *ret_bytes = (struct bytes){.data = map, .len = (size_t)st.st_size, .mapped_bytes = (size_t)st.st_size};
+    return 0;
+}
+
+int file_read(const char *path, size_t max_bytes, struct bytes *ret_bytes, struct err *err)
+{
+    if (!strcmp(path, "-")) return file_read_fd(0, "standard input", max_bytes, ret_bytes, err);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return err_errno(err, errno, "%s: cannot open", path);
+    int rc = file_read_fd(fd, path, max_bytes, ret_bytes, err);
+    close(fd);
+    return rc;
+}
+
+void bytes_free(struct bytes *bytes)
+{
+    if (bytes->mapped_bytes)
+        munmap(bytes->data, bytes->mapped_bytes);
+    else
+        mem_free(bytes->data);
+    *bytes = (struct bytes){0};
+}
+
+static int write_fully(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return -1;
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable, struct err *err)
+{
+    char *temporary = mem_printf("%s.tmp-XXXXXX", path);
+    int rc = 0, fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        rc = err_errno(err, errno, "%s: cannot create", temporary);
+        mem_free(temporary);
+        return rc;
+    }
+    int failed = write_fully(fd, data, len) < 0 || fchmod(fd, mode) < 0 || (durable && fsync(fd) < 0) ? errno : 0;
+    if (close(fd) < 0 && !failed) failed = errno;
+    if (!failed && rename(temporary, path) < 0) failed = errno;
+    if (failed) {
+        unlink(temporary);
+        rc = err_errno(err, failed, "%s: cannot write", path);
+    }
+    mem_free(temporary);
+    return rc;
+}
+
+int file_make_dirs(const char *path, unsigned mode, struct err *err)
+{
+    char *copy = mem_strdup(path);
+    int rc = 0;
+    for (char *p = copy + 1;; p++) {
+        if (*p && *p != '/') continue;
+        char was = *p;
+        *p = '\0';
+        if (mkdir(copy, mode) < 0 && errno != EEXIST) {
+            rc = err_errno(err, errno, "%s: cannot create the directory", copy);
+            break;
+        }
+        *p = was;
+        if (!was) break;
+    }
+    mem_free(copy);
+    return rc;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st, (void)kind, (void)where;
+    return remove(path);
+}
+
+int file_remove_tree(const char *path, struct err *err)
+{
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT) return 0;
+    return err_errno(err, errno, "%s: cannot remove", path);
+}
+
+char *file_user_dir(const char *kind)
+{
+    static const char *const fallback[][2] = {
+        {"CACHE", ".cache"}, {"DATA", ".local/share"}, {"CONFIG", ".config"}, {"STATE", ".local/state"}};
+    char name[32];
+    snprintf(name, sizeof name, "XDG_%s_HOME", kind);
+    const char *base = getenv(name);
+    if (base && base[0] == '/') return mem_printf("%s/procprof", base);
+    const char *home = getenv("HOME"), *below = ".cache";
+    for (size_t i = 0; i < sizeof fallback / sizeof *fallback; i++)
+        if (!strcmp(kind, fallback[i][0])) below = fallback[i][1];
+    if (!home || home[0] != '/') return mem_printf("/tmp/procprof-%u/%s", (unsigned)getuid(), below);
+    return mem_printf("%s/%s/procprof", home, below);
+}

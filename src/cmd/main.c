@@ -1,0 +1,104 @@
+/* main.c - finds the command and runs it. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+
+static struct command *first_command;
+
+void command_register(struct command *command)
+{
+    struct command **at = &first_command; /* sorted by name, so that --help does not depend on the link order */
+    while (*at && strcmp((*at)->name, command->name) < 0) at = (struct command **)&(*at)->next;
+    command->next = *at;
+    *at = command;
+}
+
+static void say(const char *kind, const char *format, va_list args)
+{
+    fflush(stdout);
+    fprintf(stderr, "procprof: %s", kind);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+int command_fail(const struct err *err)
+{
+    return command_failf("%s", err->text);
+}
+
+int command_failf(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+    return 1;
+}
+
+void command_warnf(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("warning: ", format, args);
+    va_end(args);
+}
+
+static const struct command *find(const char *name, const char *group)
+{
+    for (const struct command *c = first_command; c; c = c->next)
+        if (!strcmp(c->name, name) && (!group || !strcmp(c->group, group))) return c;
+    return NULL;
+}
+
+static void print_usage(FILE *to)
+{
+    static const char *const groups[][2] = {{"report", "look at profiles"},
+                                            {"collect", "get profiles"},
+                                            {"serve", "serve"},
+                                            {"personality", "stand in for another tool (also by a link of that name)"},
+                                            {"other", "more"}};
+    fprintf(to, "procprof %s: what is this process doing?\n\nusage: procprof COMMAND [OPTIONS] ...\n", PROCPROF_VERSION);
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+        int n = 0;
+        for (const struct command *c = first_command; c; c = c->next) {
+            if (strcmp(c->group, groups[g][0])) continue;
+            if (!n++) fprintf(to, "\n%s:\n", groups[g][1]);
+            fprintf(to, "  %-12s %s\n", c->name, c->summary);
+        }
+    }
+    fprintf(to, "\n'procprof COMMAND --help' tells more about one of them.\n");
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an ordinary write error */
+    const char *own_name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+    const struct command *command = find(own_name, "personality");
+    if (command) return command->run(argc, argv);
+    if (argc < 2) {
+        print_usage(stderr);
+        return 2;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        if (argc > 2 && (command = find(argv[2], NULL))) {
+            char *ask[] = {argv[2], (char *)"--help", NULL};
+            return command->run(2, ask);
+        }
+        print_usage(stdout);
+        return 0;
+    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+        printf("procprof %s\n", PROCPROF_VERSION);
+        return 0;
+    }
+    command = find(argv[1], NULL);
+    if (!command) {
+        fprintf(stderr, "procprof: there is no command '%s'; 'procprof --help' lists them\n", argv[1]);
+        return 2;
+    }
+    return command->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,161 @@
+/* profile.h - the one model in the middle. Every input becomes it once; every output is made from it.
+ *
+ * It says what profile.proto can say, and nothing a profile.proto cannot carry. It is kept flat: arrays of small records that
+ * refer to each other by index, never by pointer, so that a profile of millions of frames is a few blocks of memory.
+ *
+ *   sample s:  frames   sample_locations[sample_location_start[s] .. sample_location_start[s+1])   leaf first
+ *              values   sample_values[s * n_sample_types ..]
+ *              labels   labels[sample_label_start[s] .. sample_label_start[s+1])
+ *   location:  lines    lines[first_line .. first_line + n_lines)                                  innermost inlined callee first
+ *
+ * Strings are ids of `strings` (equal text, equal id; 0 is ""). Mapping references are index+1, 0 is none. Everything else is a
+ * plain index. A profile is not safe for use by two threads while one of them changes it.
+ */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strtab.h"
+
+struct value_type {
+    uint32_t type, unit; /* strings, e.g. "cpu", "nanoseconds" */
+};
+
+struct label {
+    uint32_t key;  /* string */
+    uint32_t str;  /* string; when not 0 the label is text and num is unused */
+    int64_t num;   /* numeric value when str is 0 */
+    uint32_t unit; /* string, for numeric labels; 0: none given */
+};
+
+struct mapping {
+    uint64_t id; /* as in the file, 1..; unique, never 0 */
+    uint64_t start, limit, file_offset;
+    uint32_t filename, build_id; /* strings */
+    bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
+};
+
+struct line {
+    uint32_t function; /* index of functions */
+    int64_t line, column;
+};
+
+struct location {
+    uint64_t id; /* as in the file; unique, never 0 */
+    uint64_t address;
+    uint32_t mapping; /* index of mappings + 1; 0: none */
+    uint32_t first_line, n_lines;
+    bool is_folded;
+};
+
+struct function {
+    uint64_t id;                           /* as in the file; unique, never 0 */
+    uint32_t name, system_name, filename;  /* strings */
+    int64_t start_line;
+};
+
+struct profile {
+    struct strtab strings;
+
+    struct value_type *sample_types;
+    size_t n_sample_types, cap_sample_types;
+
+    size_t n_samples;
+    uint64_t *sample_location_start; /* n_samples + 1 */
+    uint32_t *sample_locations;      /* indexes of locations */
+    int64_t *sample_values;          /* n_samples * n_sample_types */
+    uint64_t *sample_label_start;    /* n_samples + 1 */
+    struct label *labels;
+    size_t cap_samples, cap_sample_locations, cap_labels;
+
+    struct mapping *mappings;
+    size_t n_mappings, cap_mappings;
+    struct location *locations;
+    size_t n_locations, cap_locations;
+    struct line *lines;
+    size_t n_lines, cap_lines;
+    struct function *functions;
+    size_t n_functions, cap_functions;
+
+    uint32_t drop_frames, keep_frames; /* strings: regular expressions */
+    int64_t time_ns, duration_ns;
+    struct value_type period_type;
+    int64_t period;
+    uint32_t *comments; /* strings */
+    size_t n_comments, cap_comments;
+    uint32_t default_sample_type; /* string; 0: none */
+    uint32_t doc_url;             /* string */
+};
+
+struct profile *profile_new(void);
+void profile_free(struct profile *p); /* NULL is fine */
+
+/* ---- building: what format readers call ---- */
+
+uint32_t profile_string(struct profile *p, const char *s, size_t len); /* interns */
+uint32_t profile_cstr(struct profile *p, const char *s);
+void profile_add_sample_type(struct profile *p, const char *type, const char *unit); /* before the first sample */
+void profile_add_comment(struct profile *p, const char *text);
+
+/* Each returns the index of the new record; ids are given in order (index + 1). Nothing is looked up: see profile_find_*. */
+uint32_t profile_add_mapping(struct profile *p, uint64_t start, uint64_t limit, uint64_t file_offset, uint32_t filename, uint32_t build_id);
+uint32_t profile_add_function(struct profile *p, uint32_t name, uint32_t system_name, uint32_t filename, int64_t start_line);
+uint32_t profile_add_location(struct profile *p, uint64_t address, uint32_t mapping_plus_1);
+void profile_add_line(struct profile *p, uint32_t function, int64_t line, int64_t column); /* to the newest location */
+
+/* A sample with its frames (leaf first) and values (n_sample_types of them); then its labels, before the next sample. */
+void profile_add_sample(struct profile *p, const uint32_t *locations, size_t n_locations, const int64_t *values);
+void profile_add_label_str(struct profile *p, uint32_t key, uint32_t str);              /* to the newest sample */
+void profile_add_label_num(struct profile *p, uint32_t key, int64_t num, uint32_t unit); /* to the newest sample */
+
+/* ---- looking ---- */
+
+static inline struct str profile_str(const struct profile *p, uint32_t id)
+{
+    return strtab_get(&p->strings, id);
+}
+
+static inline const char *profile_text(const struct profile *p, uint32_t id)
+{
+    return strtab_get(&p->strings, id).s;
+}
+
+static inline size_t profile_sample_depth(const struct profile *p, size_t sample)
+{
+    return (size_t)(p->sample_location_start[sample + 1] - p->sample_location_start[sample]);
+}
+
+static inline const uint32_t *profile_sample_frames(const struct profile *p, size_t sample)
+{
+    return p->sample_locations + p->sample_location_start[sample];
+}
+
+static inline const int64_t *profile_sample_values(const struct profile *p, size_t sample)
+{
+    return p->sample_values + sample * p->n_sample_types;
+}
+
+/* The sample type shown when none is asked for: default_sample_type, else the last one. */
+size_t profile_default_sample_index(const struct profile *p);
+
+/* name: a type ("alloc_space"), the same without "inuse_" ("space"), or a number; -1 when there is none. */
+int profile_sample_index(const struct profile *p, const char *name);
+
+/* Every index in range, ids unique and not 0, string 0 empty: what readers promise and tests assert. 0, or ERR_INPUT. */
+int profile_check(const struct profile *p, struct err *err);
+
+/* ---- merging (merge.c) ---- */
+
+/* One profile that holds the samples of all: equal stacks with equal labels added up, locations, functions and mappings shared. The
+ * sample types must be the same; when they are not, ERR_INPUT says which differ. Sources are left as they are. Times: earliest start,
+ * durations added, period the largest, comments united. */
+int profile_merge(struct profile *const *sources, size_t n_sources, struct profile **ret_merged, struct err *err);
+
+void profile_scale(struct profile *p, double factor);                       /* all values */
+void profile_scale_each(struct profile *p, const double *factor_per_type);  /* one factor per sample type; drops all-zero samples */
+
+#endif
