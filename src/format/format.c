@@ -1,0 +1,58 @@
+/* format.c - what is this? Undoes compression, then asks each reader in turn; see format.h. */
+#include "format/format.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/unpack.h"
+
+/* In this order: the strict ones first, those that take almost any text last. */
+static const struct format_reader *const readers[] = {
+    &format_proto,
+};
+
+/* The most common wrong thing: an error page saved as a profile. */
+static bool looks_like_html(const char *text, size_t len)
+{
+    while (len && (*text == ' ' || *text == '\n' || *text == '\r' || *text == '\t')) text++, len--;
+    return (len >= 14 && !strncasecmp(text, "<!doctype html", 14)) ||
+           (len >= 5 && !strncasecmp(text, "<html", 5));
+}
+
+static int decode(const void *data, size_t len, const struct format_options *options,
+                  struct profile **ret_profile, struct err *err)
+{
+    if (!len) return err_set(err, ERR_INPUT, "empty input file");
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        struct profile *p = profile_new();
+        int rc = readers[i]->read(data, len, options, p, err);
+        if (rc == 0) {
+            if (options->ret_format) *options->ret_format = readers[i]->name;
+            *ret_profile = p;
+            return 0;
+        }
+        profile_free(p);
+        if (rc != FORMAT_NOT_MINE) return rc;
+    }
+    if (looks_like_html(data, len))
+        return err_set(err, ERR_INPUT, "this is an HTML page, not a profile (an error page of the server?)");
+    return err_set(err, ERR_INPUT, "unrecognized profile format");
+}
+
+int format_read(const void *data, size_t len, const char *name, const struct format_options *options,
+                struct profile **ret_profile, struct err *err)
+{
+    static const struct format_options defaults;
+    if (!options) options = &defaults;
+    size_t max_bytes = options->max_bytes ? options->max_bytes : FORMAT_MAX_BYTES;
+    struct bytes plain = {0};
+    int rc;
+    if (unpack_is_packed(data, len)) {
+        rc = unpack(data, len, max_bytes, &plain, err);
+        if (!rc) rc = decode(plain.data, plain.len, options, ret_profile, err);
+        bytes_free(&plain);
+    } else {
+        rc = decode(data, len, options, ret_profile, err);
+    }
+    return rc && name ? err_prefix(err, "%s", name) : rc;
+}

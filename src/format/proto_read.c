@@ -1,0 +1,557 @@
+/* proto_read.c - profile.proto in.
+ *
+ * Two passes over the top-level fields: the first counts (so that every array is allocated once, at its
+ * size), the second fills. Strings, mappings, functions and locations are filled before samples, wherever
+ * they stand in the file; ids become indexes through a direct table when they are dense (they nearly always
+ * are) and a hash map when they are not. Unknown fields are skipped.
+ */
+#include <string.h>
+
+#include "base/idmap.h"
+#include "base/mem.h"
+#include "base/rd.h"
+#include "format/format.h"
+
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
+
+struct field {
+    uint32_t number;
+    unsigned wire;
+    uint64_t value;  /* VARINT, FIXED */
+    struct rd bytes; /* BYTES */
+};
+
+/* Reads one field; false at the end or when the bytes make no sense (r->bad). */
+static inline bool next_field(struct rd *r, struct field *f)
+{
+    if (r->p >= r->end) return false;
+    uint64_t tag = rd_varint(r);
+    f->number = (uint32_t)(tag >> 3);
+    f->wire = tag & 7;
+    switch (f->wire) {
+    case VARINT:
+        f->value = rd_varint(r);
+        break;
+    case FIXED64:
+        f->value = rd_u64(r);
+        break;
+    case FIXED32:
+        f->value = rd_u32(r);
+        break;
+    case BYTES:
+        f->bytes = rd_sub(r, rd_varint(r));
+        break;
+    default:
+        rd_fail(r);
+    }
+    if (!f->number || tag >> 3 > 0x1fffffff) rd_fail(r);
+    return !r->bad;
+}
+
+struct id_index {     /* id -> index of a record */
+    uint32_t *direct; /* index + 1, for ids below n_direct */
+    uint64_t n_direct;
+    struct idmap rest;
+};
+
+static void id_index_init(struct id_index *x, size_t n_records)
+{
+    x->n_direct = (uint64_t)n_records * 2 + 16;
+    x->direct = mem_zalloc(x->n_direct * sizeof *x->direct);
+}
+
+static void id_index_free(struct id_index *x)
+{
+    mem_free(x->direct);
+    idmap_free(&x->rest);
+}
+
+static bool id_index_add(struct id_index *x, uint64_t id, uint32_t index)
+{
+    if (id < x->n_direct) {
+        if (x->direct[id]) return false;
+        x->direct[id] = index + 1;
+        return true;
+    }
+    bool is_new;
+    *idmap_slot(&x->rest, id, &is_new) = index;
+    return is_new;
+}
+
+static inline bool id_index_find(const struct id_index *x, uint64_t id, uint32_t *ret_index)
+{
+    if (id < x->n_direct) {
+        *ret_index = x->direct[id] - 1;
+        return x->direct[id] != 0;
+    }
+    return idmap_find(&x->rest, id, ret_index);
+}
+
+struct proto {
+    struct profile *p;
+    struct err *err;
+    uint32_t *strings; /* string number of the file -> id of the profile */
+    size_t n_strings;
+    struct id_index mappings, functions, locations;
+    size_t n_samples, n_mappings, n_functions, n_locations, n_frames, n_labels;
+    uint64_t period_type_type, period_type_unit;
+};
+
+static int bad_string(struct proto *m, const char *where, uint64_t number)
+{
+    return err_set(m->err, ERR_INPUT, "malformed profile: %s refers to string %llu, but there are %zu", where,
+                   (unsigned long long)number, m->n_strings);
+}
+
+static int get_string(struct proto *m, const char *where, uint64_t number, uint32_t *ret_id)
+{
+    if (number >= m->n_strings) return bad_string(m, where, number);
+    *ret_id = m->strings[number];
+    return 0;
+}
+
+static int cut(struct proto *m, const char *what, size_t number)
+{
+    return err_set(m->err, ERR_INPUT, "malformed profile: %s %zu is cut short or damaged", what, number);
+}
+
+/* Calls add for each value of a repeated integer, packed or not. */
+static inline size_t count_packed(struct rd r)
+{
+    size_t n = 0;
+    for (const uint8_t *p = r.p; p < r.end; p++) n += *p < 0x80;
+    return n;
+}
+
+/* First pass: how many of each, and is it a profile at all? */
+static int count(struct proto *m, struct rd r)
+{
+    struct field f;
+    while (next_field(&r, &f)) {
+        bool is_message = f.number <= 6 || f.number == 11;
+        if (is_message && f.wire != BYTES) return FORMAT_NOT_MINE;
+        switch (f.number) {
+        case 2:
+            m->n_samples++;
+            break;
+        case 3:
+            m->n_mappings++;
+            break;
+        case 4:
+            m->n_locations++;
+            break;
+        case 5:
+            m->n_functions++;
+            break;
+        case 6:
+            if (m->n_strings == 0 && rd_left(&f.bytes) != 0)
+                return err_set(m->err, ERR_INPUT, "string_table[0] must be ''");
+            m->n_strings++;
+            break;
+        default:
+            break;
+        }
+    }
+    if (r.bad) return FORMAT_NOT_MINE;
+    if (m->n_samples > UINT32_MAX - 2 || m->n_locations > UINT32_MAX - 2 || m->n_strings > UINT32_MAX - 2)
+        return err_set(m->err, ERR_LIMIT, "more than 4 billion records");
+    return 0;
+}
+
+static int read_value_type(struct proto *m, struct rd r, struct value_type *ret)
+{
+    struct field f;
+    struct value_type t = {0};
+    int rc = 0;
+    while (!rc && next_field(&r, &f)) {
+        if (f.number == 1) rc = get_string(m, "a sample type", f.value, &t.type);
+        if (f.number == 2) rc = get_string(m, "a sample type", f.value, &t.unit);
+    }
+    if (!rc && r.bad) rc = err_set(m->err, ERR_INPUT, "malformed profile: a sample type is cut short");
+    if (!rc) *ret = t;
+    return rc;
+}
+
+static int read_mapping(struct proto *m, struct rd r)
+{
+    struct mapping map = {0};
+    struct field f;
+    int rc = 0;
+    while (!rc && next_field(&r, &f)) {
+        switch (f.number) {
+        case 1:
+            map.id = f.value;
+            break;
+        case 2:
+            map.start = f.value;
+            break;
+        case 3:
+            map.limit = f.value;
+            break;
+        case 4:
+            map.file_offset = f.value;
+            break;
+        case 5:
+            rc = get_string(m, "a mapping", f.value, &map.filename);
+            break;
+        case 6:
+            rc = get_string(m, "a mapping", f.value, &map.build_id);
+            break;
+        case 7:
+            map.has_functions = f.value != 0;
+            break;
+        case 8:
+            map.has_filenames = f.value != 0;
+            break;
+        case 9:
+            map.has_line_numbers = f.value != 0;
+            break;
+        case 10:
+            map.has_inline_frames = f.value != 0;
+            break;
+        default:
+            break;
+        }
+    }
+    size_t index = m->p->n_mappings;
+    if (rc) return rc;
+    if (r.bad) return cut(m, "mapping", index);
+    if (!map.id) return err_set(m->err, ERR_INPUT, "found mapping with reserved ID=0");
+    if (!id_index_add(&m->mappings, map.id, (uint32_t)index))
+        return err_set(m->err, ERR_INPUT, "multiple mappings with same id: %llu", (unsigned long long)map.id);
+    *VEC_PUSH(m->p->mappings, m->p->n_mappings, m->p->cap_mappings) = map;
+    return 0;
+}
+
+static int read_function(struct proto *m, struct rd r)
+{
+    struct function fn = {0};
+    struct field f;
+    int rc = 0;
+    while (!rc && next_field(&r, &f)) {
+        switch (f.number) {
+        case 1:
+            fn.id = f.value;
+            break;
+        case 2:
+            rc = get_string(m, "a function", f.value, &fn.name);
+            break;
+        case 3:
+            rc = get_string(m, "a function", f.value, &fn.system_name);
+            break;
+        case 4:
+            rc = get_string(m, "a function", f.value, &fn.filename);
+            break;
+        case 5:
+            fn.start_line = (int64_t)f.value;
+            break;
+        default:
+            break;
+        }
+    }
+    size_t index = m->p->n_functions;
+    if (rc) return rc;
+    if (r.bad) return cut(m, "function", index);
+    if (!fn.id) return err_set(m->err, ERR_INPUT, "found function with reserved ID=0");
+    if (!id_index_add(&m->functions, fn.id, (uint32_t)index))
+        return err_set(m->err, ERR_INPUT, "multiple functions with same id: %llu", (unsigned long long)fn.id);
+    *VEC_PUSH(m->p->functions, m->p->n_functions, m->p->cap_functions) = fn;
+    return 0;
+}
+
+static int read_line(struct proto *m, struct rd r, uint64_t location_id)
+{
+    uint64_t function_id = 0;
+    struct line line = {0};
+    struct field f;
+    while (next_field(&r, &f)) {
+        if (f.number == 1) function_id = f.value;
+        if (f.number == 2) line.line = (int64_t)f.value;
+        if (f.number == 3) line.column = (int64_t)f.value;
+    }
+    if (r.bad)
+        return err_set(m->err, ERR_INPUT, "malformed profile: a line of location %llu is cut short",
+                       (unsigned long long)location_id);
+    if (!function_id || !id_index_find(&m->functions, function_id, &line.function))
+        return err_set(m->err, ERR_INPUT, "location id: %llu has a line with nil function",
+                       (unsigned long long)location_id);
+    *VEC_PUSH(m->p->lines, m->p->n_lines, m->p->cap_lines) = line;
+    return 0;
+}
+
+static int read_location(struct proto *m, struct rd r)
+{
+    struct location l = {.first_line = (uint32_t)m->p->n_lines};
+    struct rd again = r;
+    struct field f;
+    int rc = 0;
+    size_t index = m->p->n_locations;
+    while (next_field(&r, &f)) {
+        switch (f.number) {
+        case 1:
+            l.id = f.value;
+            break;
+        case 2:
+            if (f.value) {
+                uint32_t mapping;
+                if (!id_index_find(&m->mappings, f.value, &mapping))
+                    return err_set(
+                        m->err, ERR_INPUT,
+                        "malformed profile: location %zu refers to mapping %llu, which does not exist", index,
+                        (unsigned long long)f.value);
+                l.mapping = mapping + 1;
+            }
+            break;
+        case 3:
+            l.address = f.value;
+            break;
+        case 5:
+            l.is_folded = f.value != 0;
+            break;
+        default:
+            break;
+        }
+    }
+    if (r.bad) return cut(m, "location", index);
+    if (!l.id) return err_set(m->err, ERR_INPUT, "found location with reserved id=0");
+    while (!rc && next_field(&again, &f)) {
+        if (f.number == 4 && f.wire == BYTES) rc = read_line(m, f.bytes, l.id);
+    }
+    if (rc) return rc;
+    if (m->p->n_lines >= UINT32_MAX) return err_set(m->err, ERR_LIMIT, "more than 4 billion lines");
+    l.n_lines = (uint32_t)(m->p->n_lines - l.first_line);
+    if (!id_index_add(&m->locations, l.id, (uint32_t)index))
+        return err_set(m->err, ERR_INPUT, "multiple locations with same id: %llu", (unsigned long long)l.id);
+    *VEC_PUSH(m->p->locations, m->p->n_locations, m->p->cap_locations) = l;
+    return 0;
+}
+
+static int read_label(struct proto *m, struct rd r)
+{
+    struct label label = {0};
+    struct field f;
+    int rc = 0;
+    while (!rc && next_field(&r, &f)) {
+        switch (f.number) {
+        case 1:
+            rc = get_string(m, "a label", f.value, &label.key);
+            break;
+        case 2:
+            rc = get_string(m, "a label", f.value, &label.str);
+            break;
+        case 3:
+            label.num = (int64_t)f.value;
+            break;
+        case 4:
+            rc = get_string(m, "a label", f.value, &label.unit);
+            break;
+        default:
+            break;
+        }
+    }
+    if (rc) return rc;
+    if (r.bad) return err_set(m->err, ERR_INPUT, "malformed profile: a label is cut short");
+    if (label.str) {
+        label.num = 0;
+        label.unit = 0;
+    } else if (!label.num && !label.unit) {
+        return 0; /* says nothing */
+    }
+    uint64_t *end = &m->p->sample_label_start[m->p->n_samples + 1];
+    m->p->labels[(*end)++] = label;
+    return 0;
+}
+
+static int add_frame(struct proto *m, uint64_t id)
+{
+    uint64_t *end = &m->p->sample_location_start[m->p->n_samples + 1];
+    uint32_t index;
+    if (!id_index_find(&m->locations, id, &index))
+        return err_set(m->err, ERR_INPUT,
+                       "malformed profile: sample %zu refers to location %llu, which does not exist",
+                       m->p->n_samples, (unsigned long long)id);
+    m->p->sample_locations[(*end)++] = index;
+    return 0;
+}
+
+static int read_sample(struct proto *m, struct rd r)
+{
+    struct profile *p = m->p;
+    struct field f;
+    size_t s = p->n_samples, n_values = 0;
+    int rc = 0;
+    int64_t *values = p->sample_values + s * p->n_sample_types;
+    p->sample_location_start[s + 1] = p->sample_location_start[s];
+    p->sample_label_start[s + 1] = p->sample_label_start[s];
+    while (!rc && next_field(&r, &f)) {
+        if (f.number == 1 && f.wire == BYTES) {
+            while (!rc && f.bytes.p < f.bytes.end) rc = add_frame(m, rd_varint(&f.bytes));
+            if (f.bytes.bad) r.bad = true;
+        } else if (f.number == 1) {
+            rc = add_frame(m, f.value);
+        } else if (f.number == 2 && f.wire == BYTES) {
+            while (f.bytes.p < f.bytes.end) {
+                int64_t value = (int64_t)rd_varint(&f.bytes);
+                if (n_values < p->n_sample_types) values[n_values] = value;
+                n_values++;
+            }
+            if (f.bytes.bad) r.bad = true;
+        } else if (f.number == 2) {
+            if (n_values < p->n_sample_types) values[n_values] = (int64_t)f.value;
+            n_values++;
+        } else if (f.number == 3 && f.wire == BYTES) {
+            rc = read_label(m, f.bytes);
+        }
+    }
+    if (rc) return rc;
+    if (r.bad) return cut(m, "sample", s);
+    if (n_values != p->n_sample_types)
+        return err_set(m->err, ERR_INPUT, "mismatch: sample has %zu values vs. %zu types", n_values,
+                       p->n_sample_types);
+    p->n_samples++;
+    return 0;
+}
+
+/* How many frames and labels all samples have, so that their arrays are made once. */
+static void count_frames(struct proto *m, struct rd r)
+{
+    struct field f, g;
+    while (next_field(&r, &f)) {
+        if (f.number != 2) continue;
+        while (next_field(&f.bytes, &g)) {
+            if (g.number == 1) m->n_frames += g.wire == BYTES ? count_packed(g.bytes) : 1;
+            if (g.number == 3) m->n_labels++;
+        }
+    }
+}
+
+static int read_strings(struct proto *m, struct rd r)
+{
+    struct field f;
+    size_t n = 0;
+    m->strings = mem_array(m->n_strings, sizeof *m->strings);
+    while (next_field(&r, &f)) {
+        if (f.number != 6) continue;
+        if (rd_left(&f.bytes) > 64u << 20)
+            return err_set(m->err, ERR_LIMIT, "a string of %zu bytes", rd_left(&f.bytes));
+        m->strings[n++] = profile_string(m->p, (const char *)f.bytes.p, rd_left(&f.bytes));
+    }
+    return 0;
+}
+
+static int read_header_field(struct proto *m, const struct field *f)
+{
+    struct profile *p = m->p;
+    struct value_type t;
+    uint32_t id = 0;
+    int rc = 0;
+    switch (f->number) {
+    case 1:
+        rc = read_value_type(m, f->bytes, &t);
+        if (!rc) *VEC_PUSH(p->sample_types, p->n_sample_types, p->cap_sample_types) = t;
+        return rc;
+    case 7:
+        return get_string(m, "drop_frames", f->value, &p->drop_frames);
+    case 8:
+        return get_string(m, "keep_frames", f->value, &p->keep_frames);
+    case 9:
+        if (p->time_ns && f->value) return err_set(m->err, ERR_INPUT, "concatenated profiles detected");
+        p->time_ns = (int64_t)f->value;
+        return 0;
+    case 10:
+        p->duration_ns = (int64_t)f->value;
+        return 0;
+    case 11:
+        return read_value_type(m, f->bytes, &p->period_type);
+    case 12:
+        p->period = (int64_t)f->value;
+        return 0;
+    case 13: {
+        struct rd numbers = f->bytes;
+        if (f->wire != BYTES) {
+            rc = get_string(m, "a comment", f->value, &id);
+            if (!rc) *VEC_PUSH(p->comments, p->n_comments, p->cap_comments) = id;
+            return rc;
+        }
+        while (!rc && numbers.p < numbers.end) {
+            rc = get_string(m, "a comment", rd_varint(&numbers), &id);
+            if (!rc) *VEC_PUSH(p->comments, p->n_comments, p->cap_comments) = id;
+        }
+        return rc;
+    }
+    case 14:
+        return get_string(m, "default_sample_type", f->value, &p->default_sample_type);
+    case 15:
+        return get_string(m, "doc_url", f->value, &p->doc_url);
+    default:
+        return 0;
+    }
+}
+
+static void allocate_samples(struct proto *m)
+{
+    struct profile *p = m->p;
+    p->cap_samples = m->n_samples + 1;
+    p->sample_location_start = mem_array(m->n_samples + 2, sizeof *p->sample_location_start);
+    p->sample_label_start = mem_array(m->n_samples + 2, sizeof *p->sample_label_start);
+    p->sample_location_start[0] = p->sample_label_start[0] = 0;
+    p->sample_values = mem_array((m->n_samples + 1) * p->n_sample_types, sizeof *p->sample_values);
+    p->sample_locations = mem_array(m->n_frames, sizeof *p->sample_locations);
+    p->labels = mem_array(m->n_labels, sizeof *p->labels);
+    p->cap_sample_locations = m->n_frames;
+    p->cap_labels = m->n_labels;
+}
+
+/* Runs over the top-level fields with one of these numbers. */
+static int each(struct proto *m, struct rd r, uint32_t number, int (*read)(struct proto *, struct rd))
+{
+    struct field f;
+    int rc = 0;
+    while (!rc && next_field(&r, &f))
+        if (f.number == number) rc = read(m, f.bytes);
+    return rc;
+}
+
+static int read_all(struct proto *m, struct rd r)
+{
+    struct field f;
+    struct rd header = r;
+    int rc = read_strings(m, r);
+    while (!rc && next_field(&header, &f))
+        if (f.number < 2 || f.number > 6) rc = read_header_field(m, &f);
+    if (rc) return rc;
+    if (!m->p->n_sample_types && m->n_samples)
+        return err_set(m->err, ERR_INPUT, "missing sample type information");
+    if (m->p->n_sample_types > 1024)
+        return err_set(m->err, ERR_LIMIT, "%zu sample types", m->p->n_sample_types);
+    id_index_init(&m->mappings, m->n_mappings);
+    id_index_init(&m->functions, m->n_functions);
+    id_index_init(&m->locations, m->n_locations);
+    rc = each(m, r, 3, read_mapping);
+    if (!rc) rc = each(m, r, 5, read_function);
+    if (!rc) rc = each(m, r, 4, read_location);
+    if (rc) return rc;
+    count_frames(m, r);
+    allocate_samples(m);
+    return each(m, r, 2, read_sample);
+}
+
+static int read_proto(const void *data, size_t len, const struct format_options *options,
+                      struct profile *into, struct err *err)
+{
+    (void)options;
+    struct proto m = {.p = into, .err = err};
+    struct rd r = rd_over(data, len);
+    int rc = len ? count(&m, r) : FORMAT_NOT_MINE;
+    if (rc) return rc;
+    /* Any short text can look like a few unknown fields; a profile has types, and strings to name them. */
+    if (!m.n_strings) return FORMAT_NOT_MINE;
+    rc = read_all(&m, r);
+    mem_free(m.strings);
+    id_index_free(&m.mappings);
+    id_index_free(&m.functions);
+    id_index_free(&m.locations);
+    return rc;
+}
+
+const struct format_reader format_proto = {"pprof", read_proto};
