@@ -1,0 +1,98 @@
+/* unwind.h - the stack of a thread, from tables made beforehand.
+ *
+ * May be called in a signal handler, in malloc and around a lock: takes no lock, allocates nothing, keeps
+ * errno, and a load that would fault ends the stack instead of the process. Rules come from the tables that
+ * agent/tables.h publishes (made from .eh_frame outside the handler); code without a table (JIT, hand-written
+ * assembly) is stepped over by its frame pointer.
+ *
+ * In the result the leaf is first. Every pc but the first (and but those right above a signal frame) is a
+ * return address: look names up at pc - 1.
+ */
+#ifndef AGENT_HOT_UNWIND_H
+#define AGENT_HOT_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/hot/epoch.h"
+#include "agent/hot/safe_load.h"
+
+#define UNWIND_MAX_FRAMES 256
+
+/* How one register of the caller is found. */
+enum unwind_cfa {
+    UNWIND_CFA_NONE = 0, /* nothing is known about this code: try the frame pointer */
+    UNWIND_CFA_SP,       /* sp + cfa_offset */
+    UNWIND_CFA_FP,       /* fp + cfa_offset */
+    UNWIND_CFA_REGISTER, /* register cfa_register + cfa_offset: only where all registers are known (leaf) */
+    UNWIND_CFA_DEREF_SP, /* *(sp + ra_offset) + cfa_offset */
+    UNWIND_CFA_DEREF_FP, /* *(fp + ra_offset) + cfa_offset; the return address is then at its usual place */
+    UNWIND_CFA_PLT,      /* x86-64 procedure linkage table: sp + 8, and 8 more when (pc & 15) >= cfa_offset */
+    UNWIND_CFA_SIGNAL,   /* a signal frame: all registers are in the ucontext at sp */
+    UNWIND_CFA_END,      /* the outermost frame: _start, clone */
+};
+enum unwind_fp { UNWIND_FP_SAME = 0, UNWIND_FP_AT_CFA, UNWIND_FP_AT_FP, UNWIND_FP_UNKNOWN };
+enum unwind_ra { UNWIND_RA_AT_CFA = 0, UNWIND_RA_IN_LR };
+
+struct unwind_rule { /* 12 bytes; a module has a few hundred different ones */
+    uint8_t cfa, cfa_register, fp, ra;
+    int32_t cfa_offset;
+    int16_t fp_offset, ra_offset;
+};
+
+struct unwind_row { /* from this address on (low 16 bits of its distance from the module's begin) this rule
+                       holds */
+    uint16_t address, rule;
+};
+
+struct unwind_module {
+    uintptr_t begin, end;  /* of its code in memory */
+    const uint32_t *pages; /* for each 64 KiB from begin: its first row; one more at the end. Each page starts
+                              with a row at 0 */
+    const struct unwind_row *rows;
+    const struct unwind_rule *rules;
+};
+
+struct unwind_tables {
+    uint32_t n_modules;
+    uint32_t generation;
+    struct unwind_module modules[]; /* sorted, no overlaps */
+};
+
+struct unwind_registers {
+    uintptr_t pc, sp, fp, lr;
+    const uintptr_t *all; /* by DWARF number, where the thread was interrupted; NULL in callers */
+    bool pc_is_exact;     /* not a return address */
+    bool lr_is_live;      /* aarch64: the leaf's, or right above a signal frame */
+};
+
+/* What the walk sees. Tests make their own; the process's are unwind_published. */
+struct unwind_source {
+    const struct unwind_tables *tables; /* may be NULL: frame pointers only */
+    struct safe_memory memory;
+    uintptr_t address_mask; /* clears pointer authentication bits; all ones on x86-64 */
+};
+
+extern _Atomic(const struct unwind_tables *) unwind_published;
+extern struct epoch unwind_epoch;
+
+/* The caller's stack; the first `skip` frames above the function that calls this are left out (0: pcs[0] lies
+ * in that function). */
+unsigned unwind_here(uintptr_t *pcs, unsigned max, unsigned skip);
+
+/* The stack a signal interrupted; the third argument of an SA_SIGINFO handler. *ret_complete (may be NULL):
+ * it ended at an outermost frame. */
+unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsigned max, bool *ret_complete);
+
+/* The walk itself, from registers; the others end here. */
+unsigned unwind_walk(struct unwind_source *source, struct unwind_registers *registers, uintptr_t *pcs,
+                     unsigned max, bool *ret_complete);
+
+/* One step: registers become the caller's. 1: done, 0: this was the outermost frame, -1: lost. */
+int unwind_step(struct unwind_source *source, const struct unwind_rule *rule,
+                struct unwind_registers *registers);
+
+/* The rule for an address; never NULL (an unknown address has the rule UNWIND_CFA_NONE). */
+const struct unwind_rule *unwind_find_rule(const struct unwind_tables *tables, uintptr_t pc);
+
+#endif

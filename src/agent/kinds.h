@@ -1,0 +1,74 @@
+/* kinds.h - what can be asked for: each kind of profile is one entry of a table that the HTTP server and the
+ * API look up.
+ *
+ * A profiler registers at file scope, in any file of the library:
+ *     static const struct kind heap_kind = {.name = "heap", ...};
+ *     KIND_REGISTER(heap_kind);
+ * A capture kind (cpu, wall) samples between start and stop. A counter kind (heap, contention) counts all the
+ * time it is enabled; snapshot may be taken whenever; ?seconds=N gives the difference of two snapshots, made
+ * by the caller.
+ *
+ * All functions are called from worker threads of the library, for one kind by one thread at a time; never in
+ * a handler.
+ */
+#ifndef AGENT_KINDS_H
+#define AGENT_KINDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/output.h"
+#include "base/err.h"
+
+struct kind_options {
+    double seconds;    /* how long the capture lasts; 0: at once */
+    unsigned rate;     /* samples a second; 0: the kind's default */
+    bool has_seconds;  /* the client said so */
+    bool legacy;       /* the client reads the old forms */
+    int debug;         /* ?debug= */
+    const char *query; /* everything after '?', undecoded; never NULL */
+};
+
+struct kind {
+    const char *name;        /* in URLs */
+    const char *title;       /* one line for the index page */
+    bool is_capture;         /* start and stop surround it; seconds is needed */
+    double default_seconds;  /* when the client names none */
+    bool (*available)(void); /* NULL: always. Hidden from the index, 404, when false */
+
+    int (*start)(const struct kind_options *options, struct err *err);
+    void (*tick)(void); /* capture kinds: called about every 20 ms while one runs; may be NULL */
+    void (*stop)(void); /* after it, snapshot */
+    int (*snapshot)(const struct kind_options *options, struct output *output,
+                    struct err *err); /* *output is zeroed */
+
+    /* GET|POST .../NAME/VERB: enable, disable, status, reset, dump ... Appends a plain sentence or a JSON
+     * object to reply and returns 0; ERR_NOT_FOUND for a verb it does not know. NULL: none. */
+    int (*control)(const char *verb, const struct kind_options *options, struct pages_buf *reply,
+                   struct err *err);
+    void (*free_capture)(void); /* after snapshot of a capture kind: give memory back; may be NULL */
+
+    void (*agent_started)(
+        void); /* once, when the agent starts: read config.h, switch on what it asks for; may be NULL */
+    void (*forked)(void); /* in the child of a fork, before the host's code runs on: only async-signal-safe
+                             things; may be NULL */
+};
+
+#define KIND_REGISTER(kind_)                                                                                 \
+    static const struct kind *const kind_##_entry                                                            \
+        __attribute__((section("procprof_kinds"), used, aligned(sizeof(void *)))) = &kind_
+
+/* A text query parameter, percent-decoded, into value[size]; false when it is not there (value is then "").
+ */
+bool kind_query(const char *query, const char *name, char *value, size_t size);
+
+const struct kind *kind_find(const char *name, size_t length); /* NULL: no such kind, or not available */
+const struct kind *kind_next(const struct kind *previous);     /* NULL starts; in the order of registration */
+
+/* A whole capture: start, wait (ticking), stop, snapshot; or two snapshots and their difference. Blocks for
+ * the seconds asked for; *cancel (may be NULL) ends it early when it becomes true. On success *output is the
+ * caller's to free. */
+int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
+                 struct output *output, struct err *err);
+
+#endif

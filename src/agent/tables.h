@@ -1,0 +1,30 @@
+/* tables.h - keeps hot/unwind.h supplied: finds the objects of this process, turns their .eh_frame into
+ * rules, publishes them.
+ *
+ * Whoever unwinds holds the tables while it may: while at least one holder is there, the library's
+ * housekeeping looks for objects that came or went (dlopen, dlclose) every 100 ms. Old tables are freed when
+ * no handler can still be reading them. Not hot.
+ */
+#ifndef AGENT_TABLES_H
+#define AGENT_TABLES_H
+
+#include "base/err.h"
+
+/* From now on the tables are kept fresh; the first one builds them (5 to 50 ms for a large program) before
+ * this returns. Any thread that may allocate and lock; never a handler. */
+int tables_hold(struct err *err);
+void tables_release(void); /* the tables stay as they are: the next hold only looks for changes */
+
+/* Looks for changes now. Called by the housekeeping; cheap when nothing changed. */
+void tables_refresh(void);
+
+void tables_forked(void); /* in the child of a fork */
+
+struct tables_status {
+    unsigned n_modules, n_without_rules, generation;
+    unsigned long n_rows, n_rules, n_bytes;
+    double last_build_ms;
+};
+void tables_status(struct tables_status *ret_status);
+
+#endif

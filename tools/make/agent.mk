@@ -1,0 +1,50 @@
+# libprocprof: the profiler that lives in other people's processes. libc only; everything hidden but what src/agent/procprof.map names.
+
+AGENT_BASE    := src/base/err.c
+AGENT_SRC     := $(sort $(wildcard src/agent/*.c)) $(AGENT_BASE)
+AGENT_HOT_SRC := $(sort $(wildcard src/agent/hot/*.c))
+AGENT_OBJ     := $(AGENT_SRC:%.c=$(B)/agent/%.o)
+AGENT_HOT_OBJ := $(AGENT_HOT_SRC:%.c=$(B)/agent/%.o)
+AGENT_MAP     := src/agent/procprof.map
+
+# Static TLS: a handler may not enter the loader. Frame pointers: unwind_here starts from its own.
+AGENT_CFLAGS = $(ALL_CFLAGS) -fPIC -ftls-model=initial-exec -fno-stack-protector -fno-plt
+
+all: $(B)/libprocprof.so $(B)/libprocprof.a
+
+$(B)/agent/%.o: %.c Makefile tools/make/agent.mk
+	@mkdir -p $(@D)
+	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+
+# One object of all hot code, so that what it needs from outside can be read off it.
+$(B)/agent/hot.o: $(AGENT_HOT_OBJ) tools/hot-symbols.txt tools/check-hot
+	ld -r -o $@ $(AGENT_HOT_OBJ)
+	@$(if $(SANITIZE),:,tools/check-hot $@)
+
+$(B)/libprocprof.so: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
+	$(CC) $(SAN) -shared -Wl,-soname,libprocprof.so -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack $(if $(SANITIZE),,-Wl,-z,defs) \
+	    -Wl,--version-script=$(AGENT_MAP) -o $@ $(AGENT_OBJ) $(B)/agent/hot.o -pthread
+
+# The static library is one object too: kinds register through a section, and no internal name may meet the host's.
+$(B)/libprocprof.a: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
+	ld -r -o $(B)/agent/procprof.o $(AGENT_OBJ) $(B)/agent/hot.o
+	sed -n '/global:/,/local:/p' $(AGENT_MAP) | grep -o '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' >$(B)/agent/exported
+	objcopy --keep-global-symbols=$(B)/agent/exported $(B)/agent/procprof.o
+	@rm -f $@
+	$(AR) rcs $@ $(B)/agent/procprof.o
+
+# Tests reach the inside: they link the objects, not the library.
+$(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)
+	@rm -f $@
+	@ld -r -o $(B)/agent/inside.o $(AGENT_OBJ) $(AGENT_HOT_OBJ)
+	@$(AR) rcs $@ $(B)/agent/inside.o
+
+$(B)/tests/agent/%: $(B)/tests/agent/%.o $(B)/libagent.a
+	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libagent.a -lm -pthread
+
+install: install-agent
+install-agent: $(B)/libprocprof.so $(B)/libprocprof.a
+	install -D -m 755 $(B)/libprocprof.so $(DESTDIR)$(PREFIX)/lib/libprocprof.so
+	install -D -m 644 $(B)/libprocprof.a $(DESTDIR)$(PREFIX)/lib/libprocprof.a
+	install -D -m 644 include/procprof.h $(DESTDIR)$(PREFIX)/include/procprof.h
+.PHONY: install-agent
