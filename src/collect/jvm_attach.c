@@ -1,0 +1,391 @@
+/* jvm_attach.c - see jvm_attach.h.
+ *
+ * Framing, version 1 (all JDKs):   "1" NUL command NUL arg NUL arg NUL arg NUL               arguments of at
+ * most 1024 bytes Framing, version 2 (JDK 24 on):  "2" NUL size-of-the-rest NUL command NUL (arg NUL)... at
+ * most 256 KB The answer to both: a decimal number, a newline, text until the JVM closes. A version 1
+ * argument that is too long is answered by closing the connection without a word, so it is never sent.
+ */
+#include "collect/jvm_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { MAX_V2_BYTES = 256 << 10 };
+
+struct attach {
+    const struct jvm_proc *proc;
+    const struct jvm_attach_options *options;
+    int64_t deadline_ns;
+    double timeout_s;
+    struct err *err;
+};
+
+/* ---- being the JVM's user for a moment ---- */
+
+/* The JVM looks at our effective user (SO_PEERCRED, owner of the file). Raw system calls change this thread
+ * alone; the C library's setresuid would change all threads of the program. Real and saved ids stay, so the
+ * way back is always open. */
+struct identity {
+    uid_t uid;
+    gid_t gid;
+    bool changed;
+};
+
+static struct identity become(const struct jvm_proc *proc)
+{
+    struct identity old = {geteuid(), getegid(), false};
+    if (old.uid == proc->euid && old.gid == proc->egid) return old;
+    old.changed = true;
+    if (syscall(SYS_setresgid, -1, proc->egid, -1) < 0 || syscall(SYS_setresuid, -1, proc->euid, -1) < 0)
+        return old; /* the JVM will say no */
+    return old;
+}
+
+static void become_again(struct identity old)
+{
+    if (!old.changed) return;
+    if (syscall(SYS_setresuid, -1, old.uid, -1) < 0 || syscall(SYS_setresgid, -1, old.gid, -1) < 0)
+        abort(); /* never go on as another user */
+}
+
+/* ---- waiting ---- */
+
+static int out_of_time(struct attach *a, const char *doing)
+{
+    struct jvm_proc now;
+    if (jvm_proc_read(a->proc->pid, &now, NULL) < 0 || now.start_ticks != a->proc->start_ticks)
+        return err_set(a->err, ERR_NOT_FOUND, "process %d ended while %s", (int)a->proc->pid, doing);
+    if (now.state == 'T' || now.state == 't')
+        return err_set(a->err, ERR_TIMEOUT,
+                       "process %d is stopped (by a signal or a debugger) and did not answer within %g s; "
+                       "continue it: kill -CONT %d",
+                       (int)a->proc->pid, a->timeout_s, (int)a->proc->pid);
+    return err_set(a->err, ERR_TIMEOUT, "the JVM %d did not answer within %g s (%s)", (int)a->proc->pid,
+                   a->timeout_s, doing);
+}
+
+/* 0 to go on; otherwise the reason is set. */
+static int may_go_on(struct attach *a, const char *doing)
+{
+    if (a->options->is_cancelled && a->options->is_cancelled(a->options->context))
+        return err_set(a->err, ERR_TIMEOUT, "stopped while %s", doing);
+    if (clock_monotonic_ns() >= a->deadline_ns) return out_of_time(a, doing);
+    if (!jvm_proc_is_alive(a->proc))
+        return err_set(a->err, ERR_NOT_FOUND, "process %d ended while %s", (int)a->proc->pid, doing);
+    return 0;
+}
+
+static int wait_fd(struct attach *a, int fd, short events, const char *doing)
+{
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = events};
+        int64_t left_ms = (a->deadline_ns - clock_monotonic_ns()) / 1000000;
+        int n = poll(&p, 1, left_ms > 50 ? 50 : left_ms > 0 ? (int)left_ms : 0);
+        if (n > 0) return 0;
+        int rc = may_go_on(a, doing);
+        if (rc < 0) return rc;
+    }
+}
+
+/* ---- the way in ---- */
+
+/* 0 and *ret_fd, 1 when nobody listens there (the listener has to be asked for), or the reason. */
+static int try_connect(struct attach *a, int *ret_fd)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/%d/root/tmp/.java_pid%d", (int)a->proc->pid,
+             (int)a->proc->ns_pid);
+    struct stat st;
+    if (lstat(address.sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
+        return err_set(a->err, ERR_INPUT, "%s is not a socket; remove it", address.sun_path);
+    for (;;) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0) return err_errno(a->err, errno, "cannot make a socket");
+        struct identity old = become(a->proc);
+        int rc = connect(fd, (struct sockaddr *)&address, sizeof address), why = errno;
+        become_again(old);
+        if (rc < 0 &&
+            (why == EACCES || why == EPERM)) /* their view of /proc may be closed to them: as ourselves */
+            rc = connect(fd, (struct sockaddr *)&address, sizeof address), why = errno;
+        if (rc == 0) {
+            *ret_fd = fd;
+            return 0;
+        }
+        close(fd);
+        if (why == ENOENT || why == ECONNREFUSED) return 1; /* none yet, or left by a JVM that is gone */
+        if (why == EACCES || why == EPERM)
+            return err_set(a->err, ERR_DENIED,
+                           "process %d belongs to user %u; only that user or root may attach to it",
+                           (int)a->proc->pid, (unsigned)a->proc->euid);
+        if (why != EAGAIN && why != EINTR)
+            return err_errno(a->err, why, "cannot connect to %s", address.sun_path);
+        clock_sleep_ns(20000000); /* its queue is full: other tools are attaching too */
+        rc = may_go_on(a, "waiting for a place in the JVM's attach queue");
+        if (rc < 0) return rc;
+    }
+}
+
+static int make_trigger(const char *path)
+{
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return -errno;
+    close(fd);
+    return 0;
+}
+
+/* Makes the file that tells the JVM why it gets SIGQUIT. The JVM looks in its working directory, then in
+ * /tmp, and wants it owned by itself or by root. /tmp first: the socket will be there too, and nothing passes
+ * through the server's own directory. */
+static int place_trigger(struct attach *a, struct jvm_path *ret_path)
+{
+    int why = 0;
+    for (int place = 0; place < 2; place++) {
+        struct jvm_path path = jvm_proc_path(a->proc, "/tmp/.attach_pid%d", (int)a->proc->ns_pid);
+        if (place == 1)
+            snprintf(path.text, sizeof path.text, "/proc/%d/cwd/.attach_pid%d", (int)a->proc->pid,
+                     (int)a->proc->ns_pid);
+        for (int again = 0; again < 2; again++) {
+            struct identity old = become(a->proc);
+            why = -make_trigger(path.text);
+            become_again(old);
+            if (why == EACCES || why == EPERM) why = -make_trigger(path.text);
+            struct stat st;
+            if (why == EEXIST && lstat(path.text, &st) == 0 && S_ISREG(st.st_mode) &&
+                (st.st_uid == a->proc->euid || st.st_uid == 0))
+                why = 0; /* another tool attaches at this moment: the same file serves both */
+            if (why != EEXIST) break;
+            unlink(path.text); /* left behind with a wrong owner: the JVM would not believe it */
+        }
+        if (why == 0) {
+            *ret_path = path;
+            return 0;
+        }
+    }
+    return err_errno(a->err, why, "cannot make /tmp/.attach_pid%d where the JVM %d would look for it",
+                     (int)a->proc->ns_pid, (int)a->proc->pid);
+}
+
+static int check_may_signal(struct attach *a, struct jvm_proc *now)
+{
+    int rc = jvm_proc_read(a->proc->pid, now, a->err);
+    if (rc < 0) return rc;
+    if (now->start_ticks != a->proc->start_ticks)
+        return err_set(a->err, ERR_NOT_FOUND, "process %d has ended", (int)a->proc->pid);
+    if ((rc = jvm_proc_check_jvm(now, a->err)) < 0) return rc;
+    if (jvm_proc_has_argument(now->pid, "-XX:+DisableAttachMechanism"))
+        return err_set(
+            a->err, ERR_DENIED,
+            "the JVM %d was started with -XX:+DisableAttachMechanism; restart it without to profile it",
+            (int)now->pid);
+    return 0;
+}
+
+/* Asks the JVM to open its socket, and waits for it. */
+static int wake_listener(struct attach *a, int *ret_fd)
+{
+    struct jvm_proc now;
+    int rc = check_may_signal(a, &now);
+    /* A stopped process would keep the signal for later, when the file is gone: it would print a thread dump
+     * then. And a JVM that is just starting has no handler yet. Both may change within our time. */
+    while (rc == 0 && (now.state == 'T' || now.state == 't' || !now.catches_quit)) {
+        if (clock_monotonic_ns() >= a->deadline_ns && !now.catches_quit && now.state != 'T' &&
+            now.state != 't')
+            return err_set(a->err, ERR_TIMEOUT,
+                           "process %d has libjvm but does not handle SIGQUIT (started with -Xrs, or not up "
+                           "yet); it was left alone",
+                           (int)now.pid);
+        if ((rc = may_go_on(a, "waiting for it to run")) < 0) return rc;
+        clock_sleep_ns(20000000);
+        rc = check_may_signal(a, &now);
+    }
+    if (rc < 0) return rc;
+    struct jvm_path trigger;
+    if ((rc = place_trigger(a, &trigger)) < 0) return rc;
+    if (kill(now.pid, SIGQUIT) < 0) {
+        rc = errno == EPERM ? err_set(a->err, ERR_DENIED, "may not signal process %d: it belongs to user %u",
+                                      (int)now.pid, (unsigned)now.euid)
+                            : err_errno(a->err, errno, "cannot signal process %d", (int)now.pid);
+    } else {
+        int64_t step_ns = 1000000;
+        while ((rc = try_connect(a, ret_fd)) == 1) {
+            if ((rc = may_go_on(a, "opening its attach socket")) < 0) break;
+            clock_sleep_ns(step_ns);
+            if (step_ns < 50000000) step_ns *= 2;
+        }
+    }
+    unlink(trigger.text);
+    return rc;
+}
+
+static int open_connection(struct attach *a, int *ret_fd)
+{
+    int rc = jvm_proc_check_jvm(a->proc, a->err);
+    if (rc < 0) return rc;
+    rc = try_connect(a, ret_fd);
+    return rc == 1 ? wake_listener(a, ret_fd) : rc;
+}
+
+/* ---- one command ---- */
+
+static int exchange(struct attach *a, const struct buf *request, struct buf *reply)
+{
+    int fd, rc = open_connection(a, &fd);
+    if (rc < 0) return rc;
+    size_t sent = 0, limit = a->options->max_reply_bytes ? a->options->max_reply_bytes : (size_t)256 << 20;
+    while (rc == 0 && sent < request->len) {
+        ssize_t n = send(fd, request->data + sent, request->len - sent, MSG_NOSIGNAL);
+        if (n > 0)
+            sent += (size_t)n;
+        else if (errno == EAGAIN)
+            rc = wait_fd(a, fd, POLLOUT, "sending the command");
+        else if (errno != EINTR)
+            break; /* closed early: the answer, if any, tells more */
+    }
+    while (rc == 0) {
+        buf_reserve(reply, 65536);
+        ssize_t n = recv(fd, reply->data + reply->len, 65535, 0);
+        if (n > 0) {
+            reply->len += (size_t)n;
+            if (reply->len > limit)
+                rc = err_set(a->err, ERR_LIMIT, "the answer of JVM %d is longer than %zu bytes",
+                             (int)a->proc->pid, limit);
+        } else if (n == 0 || errno == ECONNRESET) {
+            break;
+        } else if (errno == EAGAIN) {
+            rc = wait_fd(a, fd, POLLIN, "waiting for the answer");
+        } else if (errno != EINTR) {
+            rc = err_errno(a->err, errno, "cannot read the answer of JVM %d", (int)a->proc->pid);
+        }
+    }
+    close(fd);
+    if (rc == 0 && reply->len == 0)
+        return jvm_proc_is_alive(a->proc)
+                   ? err_set(a->err, ERR_DENIED,
+                             "the JVM %d closed the connection without an answer: it refused user %u or the "
+                             "command",
+                             (int)a->proc->pid, (unsigned)geteuid())
+                   : err_set(a->err, ERR_NOT_FOUND, "process %d ended before it answered", (int)a->proc->pid);
+    return rc;
+}
+
+/* Takes "number newline" off the front of the reply. */
+static int split_result(struct attach *a, struct buf *reply, int *ret_result)
+{
+    const char *text = buf_cstr(reply), *newline = strchr(text, '\n');
+    char *end;
+    long result = strtol(text, &end, 10);
+    if (end == text || (*end && *end != '\n'))
+        return err_set(a->err, ERR_INPUT, "the JVM %d answered \"%.40s\" where a number was due",
+                       (int)a->proc->pid, text);
+    size_t n_head = newline ? (size_t)(newline - text) + 1 : reply->len;
+    memmove(reply->data, reply->data + n_head, reply->len - n_head);
+    reply->len -= n_head;
+    *ret_result = (int)result;
+    return 0;
+}
+
+static void add_word(struct buf *request, const char *word)
+{
+    buf_add(request, word ? word : "", (word ? strlen(word) : 0) + 1);
+}
+
+static int send_v1(struct attach *a, const char *command, const char *const *arguments, size_t n_arguments,
+                   struct buf *reply, int *ret_result)
+{
+    struct buf request = {0};
+    add_word(&request, "1");
+    add_word(&request, command);
+    for (size_t i = 0; i < 3; i++) add_word(&request, i < n_arguments ? arguments[i] : NULL);
+    int rc = exchange(a, &request, reply);
+    buf_free(&request);
+    return rc < 0 ? rc : split_result(a, reply, ret_result);
+}
+
+static int send_v2(struct attach *a, const char *command, const char *const *arguments, size_t n_arguments,
+                   struct buf *reply, int *ret_result)
+{
+    struct buf version = {0}, rest = {0}, request = {0};
+    int result = -1, rc = send_v1(a, "getversion", NULL, 0, &version, &result);
+    long number = rc == 0 && result == 0 ? strtol(buf_cstr(&version), NULL, 10) : 1;
+    buf_free(&version);
+    if (rc < 0) return rc;
+    if (number < 2)
+        return err_set(a->err, ERR_LIMIT,
+                       "the JVM %d takes arguments of at most %d bytes (longer ones need JDK 24)",
+                       (int)a->proc->pid, JVM_MAX_ARGUMENT_BYTES);
+    add_word(&rest, command);
+    for (size_t i = 0; i < n_arguments; i++) add_word(&rest, arguments[i]);
+    if (rest.len > MAX_V2_BYTES) {
+        rc = err_set(a->err, ERR_LIMIT, "a command of %zu bytes; JVMs take at most %d", rest.len,
+                     MAX_V2_BYTES);
+    } else {
+        char size[24];
+        snprintf(size, sizeof size, "%zu", rest.len);
+        add_word(&request, "2");
+        add_word(&request, size);
+        buf_add(&request, rest.data, rest.len);
+        rc = exchange(a, &request, reply);
+    }
+    buf_free(&rest);
+    buf_free(&request);
+    return rc < 0 ? rc : split_result(a, reply, ret_result);
+}
+
+int jvm_attach(const struct jvm_proc *proc, const char *command, const char *const *arguments,
+               size_t n_arguments, const struct jvm_attach_options *options, struct buf *reply,
+               int *ret_result, struct err *err)
+{
+    static const struct jvm_attach_options defaults;
+    struct err own_err;
+    struct attach a = {.proc = proc, .options = options ? options : &defaults, .err = err ? err : &own_err};
+    a.timeout_s = a.options->timeout_s > 0 ? a.options->timeout_s : 10;
+    a.deadline_ns = clock_monotonic_ns() + (int64_t)(a.timeout_s * 1e9);
+    bool needs_v2 = n_arguments > 3;
+    for (size_t i = 0; i < n_arguments; i++)
+        if (arguments[i] && strlen(arguments[i]) > JVM_MAX_ARGUMENT_BYTES) needs_v2 = true;
+    return (needs_v2 ? send_v2 : send_v1)(&a, command, arguments, n_arguments, reply, ret_result);
+}
+
+int jvm_jcmd(const struct jvm_proc *proc, const char *command, const struct jvm_attach_options *options,
+             struct buf *reply, struct err *err)
+{
+    int result = 0, rc = jvm_attach(proc, "jcmd", &command, 1, options, reply, &result, err);
+    if (rc < 0 || result == 0) return rc;
+    const char *text = buf_cstr(reply);
+    return err_set(err, ERR_INPUT, "the JVM %d refused '%.80s': %.*s", (int)proc->pid, command,
+                   (int)strcspn(text, "\n"), text);
+}
+
+int jvm_load_agent(const struct jvm_proc *proc, const char *path, const char *agent_options,
+                   const struct jvm_attach_options *options, int *ret_result, struct err *err)
+{
+    const char *arguments[] = {path, "true", agent_options};
+    struct buf reply = {0};
+    int result = 0, rc = jvm_attach(proc, "load", arguments, 3, options, &reply, &result, err);
+    const char *text = buf_cstr(&reply);
+    /* JDK 8 answers the agent's number in a line of its own, 9 and later "return code: N"; from 21 on a
+     * library that cannot be loaded is result 0 and a sentence instead. */
+    if (rc == 0 && !strncmp(text, "return code: ", 13))
+        *ret_result = atoi(text + 13);
+    else if (rc == 0 && *text >= '0' && *text <= '9')
+        *ret_result = atoi(text);
+    else if (rc == 0 && result == 0 && !*text)
+        *ret_result = 0;
+    else if (rc == 0)
+        rc = err_set(err, ERR_UNSUPPORTED, "the JVM %d could not load %s: %.*s", (int)proc->pid, path,
+                     (int)strcspn(text, "\n"), *text ? text : "it gave no reason");
+    buf_free(&reply);
+    return rc;
+}

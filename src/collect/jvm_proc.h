@@ -1,0 +1,63 @@
+/* jvm_proc.h - what /proc tells about a process before anybody touches it: is it a JVM, whose, in which
+ * namespace, still the same one?
+ *
+ * Everything here only reads. A pid of a container's JVM is the host's; ns_pid is what the JVM calls itself.
+ */
+#ifndef COLLECT_JVM_PROC_H
+#define COLLECT_JVM_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct jvm_proc {
+    pid_t pid, ns_pid;
+    uid_t euid;
+    gid_t egid;
+    char state;           /* as in /proc/PID/stat: R S D Z T t X */
+    bool catches_quit;    /* SIGQUIT has a handler: it does not end the process */
+    bool same_root;       /* sees the same file system as we do */
+    uint64_t start_ticks; /* with pid: names one process even when pids are used again */
+    int n_threads;
+    uint64_t cpu_ticks, rss_bytes;
+};
+
+/* ERR_NOT_FOUND: no such process (or a zombie). */
+int jvm_proc_read(pid_t pid, struct jvm_proc *ret_proc, struct err *err);
+
+/* The same process is still there and runs. */
+bool jvm_proc_is_alive(const struct jvm_proc *proc);
+
+/* 0 when libjvm is in its memory map; ERR_INPUT when it is not, ERR_DENIED when we may not look. */
+int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err);
+
+/* Calls see(path, inode, device) for every mapped file once per line of the map; stops when it returns true.
+ * Returns that. */
+bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, uint64_t inode),
+                       void *context);
+
+/* Arguments, NUL between them. Empty when there are none or they may not be read. */
+void jvm_proc_arguments(pid_t pid, struct buf *out);
+bool jvm_proc_has_argument(pid_t pid, const char *argument);
+
+/* What the JVM publishes in hsperfdata, else what its arguments tell. Empty strings where nothing is known.
+ */
+struct jvm_about {
+    char version[64];    /* "17.0.15" */
+    char command[512];   /* main class or jar and its arguments */
+    char main_name[256]; /* the first word of command */
+};
+void jvm_proc_about(const struct jvm_proc *proc, struct jvm_about *ret_about);
+
+/* /proc/PID/root + path; the text lives in the caller's array. */
+struct jvm_path {
+    char text[512];
+};
+struct jvm_path jvm_proc_path(const struct jvm_proc *proc, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

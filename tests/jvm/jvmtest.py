@@ -1,0 +1,161 @@
+"""What the JVM tests share: TAP, finding JDKs, starting a Java program, running procprof."""
+import glob, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, time
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("B", HERE.parent.parent / "build")).resolve()
+PROCPROF = str(BUILD / "procprof")
+CLASSES = BUILD / "tests" / "jvm" / "classes"
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="procprof-jvm-test-"))
+
+_cases = []
+
+
+def test(function):
+    _cases.append(function)
+    return function
+
+
+class Skip(Exception):
+    pass
+
+
+def check(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(str(w) for w in what))
+
+
+def main():
+    wanted = sys.argv[1:]
+    print(f"1..{len(_cases)}")
+    failed = 0
+    for number, case in enumerate(_cases, 1):
+        name = case.__name__ + (": " + case.__doc__.strip().splitlines()[0] if case.__doc__ else "")
+        if wanted and not any(w in case.__name__ for w in wanted):
+            print(f"ok {number} - {name} # SKIP not asked for", flush=True)
+            continue
+        try:
+            case()
+            print(f"ok {number} - {name}", flush=True)
+        except Skip as why:
+            print(f"ok {number} - {name} # SKIP {why}", flush=True)
+        except Exception as why:  # noqa: BLE001 a test may fail in any way
+            failed += 1
+            for line in f"{type(why).__name__}: {why}".splitlines():
+                print("# " + line)
+            print(f"not ok {number} - {name}", flush=True)
+        finally:
+            for java in list(Java.running):
+                java.end()
+    shutil.rmtree(WORK, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+def jdks():
+    """{major version: home} of every JDK (with a java program) on this machine, oldest first."""
+    found = {}
+    homes = glob.glob("/usr/lib/jvm/*") + glob.glob("/opt/*jdk*") + [os.environ.get("JAVA_HOME", "")]
+    for home in sorted(set(homes)):
+        java = pathlib.Path(home) / "bin" / "java"
+        release = pathlib.Path(home) / "release"
+        if not home or os.path.islink(home) or not java.exists() or not release.exists():
+            continue
+        version = re.search(r'JAVA_VERSION="(\d+)', release.read_text())
+        if version:
+            found.setdefault(int(version[1]), home)
+    return dict(sorted(found.items()))
+
+
+def need_jdk(at_least=0):
+    for major, home in jdks().items():
+        if major >= at_least:
+            return home
+    raise Skip(f"no JDK {at_least or ''} on this machine".replace("  ", " "))
+
+
+def compile_java(name):
+    """Compiles tests/jvm/java/NAME.java once, with the oldest JDK that has a compiler."""
+    source = HERE / "java" / f"{name}.java"
+    target = CLASSES / f"{name}.class"
+    if target.exists() and target.stat().st_mtime >= source.stat().st_mtime:
+        return
+    for home in jdks().values():
+        javac = pathlib.Path(home) / "bin" / "javac"
+        if javac.exists():
+            CLASSES.mkdir(parents=True, exist_ok=True)
+            # Several tests may compile at once: into a folder of our own, then into place.
+            own = tempfile.mkdtemp(dir=WORK)
+            subprocess.run([str(javac), "-g", "-d", own, str(source)], check=True)
+            for file in os.listdir(own):
+                os.replace(shutil.copy(os.path.join(own, file), CLASSES / f".{file}.{os.getpid()}"), CLASSES / file)
+            return
+    raise Skip("no javac on this machine")
+
+
+class Java:
+    """A running Java program of tests/jvm/java; ready once it has printed "ready"."""
+    running = []
+
+    def __init__(self, name, *arguments, home=None, options=(), user=None, cwd=None, wait=True, classpath=None, main=None):
+        compile_java(name) if name else None
+        home = home or need_jdk()
+        self.stdout = tempfile.TemporaryFile()
+        extra = {"user": user, "group": user} if user is not None else {}
+        self.process = subprocess.Popen(
+            [f"{home}/bin/java", *options, "-cp", str(classpath or CLASSES), main or name, *map(str, arguments)],
+            stdin=subprocess.PIPE, stdout=self.stdout, stderr=subprocess.STDOUT, cwd=cwd or WORK, **extra)
+        self.pid = self.process.pid
+        Java.running.append(self)
+        deadline = time.time() + 30
+        while wait and "ready" not in self.output():
+            if self.process.poll() is not None or time.time() > deadline:
+                raise AssertionError(f"the Java program did not start: {self.output()}")
+            time.sleep(0.02)
+
+    def output(self):
+        self.stdout.flush()
+        return os.pread(self.stdout.fileno(), 1 << 20, 0).decode(errors="replace")
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def end(self):
+        if self in Java.running:
+            Java.running.remove(self)
+        if self.alive():
+            try:
+                self.process.send_signal(signal.SIGCONT)
+                self.process.kill()
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+
+    def say(self, text):
+        self.process.stdin.write((text + "\n").encode())
+        self.process.stdin.flush()
+
+    def files(self):
+        """Descriptors the JVM has open."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.pid}/task"))
+
+
+def procprof(*arguments, timeout=120, user=None, program=None, env=None):
+    extra = {"user": user, "group": user} if user is not None else {}
+    return subprocess.run([program or PROCPROF, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="replace", timeout=timeout, stdin=subprocess.DEVNULL, env=dict(os.environ, **(env or {})), **extra)
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+def public_copy():
+    """procprof where another user can run it."""
+    os.chmod(WORK, 0o755)
+    target = WORK / "procprof"
+    if not target.exists():
+        shutil.copy(PROCPROF, target)
+        os.chmod(target, 0o755)
+    return str(target)
