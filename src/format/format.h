@@ -39,6 +39,13 @@ struct format_reader {
     int (*read)(const void *data, size_t len, const struct format_options *options, struct profile *into, struct err *err);
 };
 
-extern const struct format_reader format_proto; /* proto_read.c */
+extern const struct format_reader format_proto;      /* proto_read.c */
+extern const struct format_reader format_cpu;        /* cpu.c: gperftools, binary */
+extern const struct format_reader format_heap;       /* heap.c: heap text, jemalloc, growth, fragmentation */
+extern const struct format_reader format_go_count;   /* go_count.c: goroutine, threadcreate in text */
+extern const struct format_reader format_threadz;    /* threadz.c */
+extern const struct format_reader format_java;       /* java.c: heapz, contentionz of the JVM */
+extern const struct format_reader format_contention; /* contention.c */
+extern const struct format_reader format_symbolized; /* symbolized.c: jeprof --raw */
 
 #endif

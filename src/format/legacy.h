@@ -1,0 +1,43 @@
+/* legacy.h - what the readers of the old address-only formats share: one location per address, one call per
+ * sample, and the end. */
+#ifndef FORMAT_LEGACY_H
+#define FORMAT_LEGACY_H
+
+#include "base/err.h"
+#include "base/idmap.h"
+#include "format/maps.h"
+#include "profile/profile.h"
+
+struct legacy {
+    struct profile *p;
+    struct idmap by_address; /* location index */
+    uint32_t *frames;        /* of the sample being built */
+    size_t n_frames, cap_frames;
+};
+
+void legacy_frame(struct legacy *l, uint64_t address); /* the next frame, towards the root */
+void legacy_sample(struct legacy *l, const int64_t *values);
+void legacy_free(struct legacy *l);
+
+enum legacy_kind { LEGACY_OTHER, LEGACY_HEAP, LEGACY_JEMALLOC, LEGACY_CONTENTION };
+
+/* Reads the memory map, gives it to the profile, and sets drop_frames/keep_frames as that kind of profile has
+ * them. */
+void legacy_finish(struct legacy *l, struct piece maps_text, enum legacy_kind kind);
+void legacy_set_frame_filters(struct profile *p, enum legacy_kind kind);
+
+/* Every "0x..." in the text, in order, appended to *addresses (a growing array). False for one of more than
+ * 64 bits. */
+bool legacy_take_addresses(struct piece text, uint64_t **addresses, size_t *n, size_t *cap);
+
+/* ERR_INPUT with "line N: what: the beginning of the line". */
+int legacy_bad_line(struct err *err, struct piece all, struct piece line, const char *what);
+
+/* The text after "%warn ..." and other command lines at the top, which the old tools print or pass over. */
+struct piece legacy_skip_commands(struct piece text);
+
+/* Poisson sampling undone for one record: each of count and bytes divided by the chance that such a block was
+ * sampled. */
+void legacy_unsample(int64_t *count, int64_t *bytes, int64_t rate);
+
+#endif
