@@ -110,11 +110,9 @@ static int capture_between(const struct kind *k, const struct kind_options *opti
     return 0;
 }
 
-int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
-                 struct output *output, struct err *err)
+static int capture_difference(const struct kind *k, const struct kind_options *options,
+                              const volatile bool *cancel, struct output *output, struct err *err)
 {
-    if (k->is_capture) return capture_between(k, options, cancel, output, err);
-    if (!options->has_seconds || options->seconds <= 0) return snapshot(k, options, output, err);
     struct output begin;
     int status = snapshot(k, options, &begin, err);
     if (status) return status;
@@ -125,5 +123,17 @@ int kind_capture(const struct kind *k, const struct kind_options *options, const
         if (status) output_free(output);
     }
     output_free(&begin);
+    return status;
+}
+
+int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
+                 struct output *output, struct err *err)
+{
+    if (k->is_capture) return capture_between(k, options, cancel, output, err);
+    if (!options->has_seconds || options->seconds <= 0) return snapshot(k, options, output, err);
+    int status = k->start ? k->start(options, err) : 0;
+    if (status) return status;
+    status = capture_difference(k, options, cancel, output, err);
+    if (k->stop) k->stop();
     return status;
 }

@@ -36,6 +36,8 @@ struct kind {
     double default_seconds;  /* when the client names none */
     bool (*available)(void); /* NULL: always. Hidden from the index, 404, when false */
 
+    /* A counter kind may have start and stop too: they surround ?seconds=N, so that counting can be switched
+     * on for that long. */
     int (*start)(const struct kind_options *options, struct err *err);
     void (*tick)(void); /* capture kinds: called about every 20 ms while one runs; may be NULL */
     void (*stop)(void); /* after it, snapshot */

@@ -1,0 +1,409 @@
+/* symbol.c - the symboliser: opened objects, and the way of a lookup through cache, debug information and
+ * symbol table. */
+#include "symbol/symbol.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "symbol/debugfile.h"
+#include "symbol/debuginfod.h"
+#include "symbol/names.h"
+#include "symbol/scope.h"
+#include "symbol/symtab.h"
+
+enum object_kind { OBJECT_ELF, OBJECT_KERNEL, OBJECT_PERF_MAP };
+
+struct symbol_object {
+    struct symbolizer *owner;
+    struct symbol_object *next;
+    enum object_kind kind;
+    char *asked_path, *asked_build_id; /* what symbolizer_open was given; "" for NULL */
+    char *path, *root;
+    struct elf *elf;
+    char *text; /* of kallsyms or a perf map */
+
+    pthread_mutex_t lock; /* over what follows: made on first use */
+    bool debug_sought, symtab_read;
+    struct elf *debug; /* where the debug information and the symbols are; elf itself, or a file of its own */
+    struct elf *mini;
+    struct symtab symtab;
+    struct arena scopes;
+};
+
+struct symbolizer {
+    struct symbol_options options;
+    char *cache_dir;
+    const char **search;
+    struct names *names;
+    pthread_mutex_t lock;
+    struct symbol_object *objects;
+};
+
+struct symbolizer *symbolizer_new(const struct symbol_options *options)
+{
+    struct symbolizer *s = mem_zalloc(sizeof *s);
+    if (options) s->options = *options;
+    if (s->options.cache_dir) s->options.cache_dir = s->cache_dir = mem_strdup(s->options.cache_dir);
+    size_t n = 0;
+    while (s->options.search && s->options.search[n]) n++;
+    s->search = mem_zalloc((n + 1) * sizeof *s->search);
+    for (size_t i = 0; i < n; i++) s->search[i] = mem_strdup(s->options.search[i]);
+    s->options.search = s->search;
+    if (!s->options.n_threads) {
+        long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+        s->options.n_threads = n_cores > 0 ? (unsigned)n_cores : 1;
+    }
+    if (s->options.n_threads > 256) s->options.n_threads = 256;
+    s->names = names_new();
+    pthread_mutex_init(&s->lock, NULL);
+    return s;
+}
+
+static void object_free(struct symbol_object *o)
+{
+    symtab_free(&o->symtab);
+    if (o->debug != o->elf) elf_close(o->debug);
+    elf_close(o->mini);
+    elf_close(o->elf);
+    arena_free(&o->scopes);
+    pthread_mutex_destroy(&o->lock);
+    mem_free(o->asked_path);
+    mem_free(o->asked_build_id);
+    mem_free(o->path);
+    mem_free(o->root);
+    mem_free(o->text);
+    mem_free(o);
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+    if (!s) return;
+    while (s->objects) {
+        struct symbol_object *o = s->objects;
+        s->objects = o->next;
+        object_free(o);
+    }
+    names_free(s->names);
+    for (const char **p = s->search; *p; p++) mem_free((char *)*p);
+    mem_free(s->search);
+    mem_free(s->cache_dir);
+    pthread_mutex_destroy(&s->lock);
+    mem_free(s);
+}
+
+/* ---- opening ---- */
+
+static struct debugfile_places places_of(const struct symbol_object *o)
+{
+    const struct symbol_options *options = &o->owner->options;
+    return (struct debugfile_places){
+        .search = options->search, .root = o->root, .debuginfod = !options->no_debuginfod};
+}
+
+/* "/proc/12/root/usr/bin/x" lives in a container: its debug files do so too. */
+static char *root_of(const char *path)
+{
+    int n = 0;
+    if (sscanf(path, "/proc/%*[0-9]/root%n", &n) == 0 && n > 0 && path[n] == '/')
+        return mem_strndup(path, (size_t)n);
+    return mem_strdup("");
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Opens path if it is the build that is asked for ("" or NULL: any). Takes path over. */
+static struct elf *try_file(char *path, const char *build_id, struct err *err)
+{
+    struct elf *elf = NULL;
+    if (elf_open(path, &elf, err) < 0) elf = NULL;
+    if (elf && build_id && *build_id && strcmp(build_id, elf->build_id)) {
+        err_set(err, ERR_NOT_FOUND, "%s: build id is %s, not %s: another build of the program", path,
+                elf->build_id[0] ? elf->build_id : "missing", build_id);
+        elf_close(elf);
+        elf = NULL;
+    }
+    mem_free(path);
+    return elf;
+}
+
+static int open_elf(struct symbol_object *o, const char *path, const char *build_id, struct err *err)
+{
+    struct debugfile_places places = places_of(o);
+    struct err first = {0};
+    const char *deleted = path ? strstr(path, " (deleted)") : NULL;
+    char *clean =
+        path ? mem_strndup(path, deleted && !deleted[10] ? (size_t)(deleted - path) : strlen(path)) : NULL;
+    if (clean && *clean) o->elf = try_file(mem_strdup(clean), build_id, &first);
+    for (const char *const *p = places.search; p && *p && !o->elf && clean; p++) {
+        if (build_id && *build_id)
+            o->elf = try_file(mem_printf("%s/%s/%s", *p, build_id, base_name(clean)), build_id, NULL);
+        if (!o->elf) o->elf = try_file(mem_printf("%s/%s", *p, base_name(clean)), build_id, NULL);
+        if (!o->elf) o->elf = try_file(mem_printf("%s/%s", *p, clean), build_id, NULL);
+    }
+    if (!o->elf && build_id && *build_id) {
+        o->elf = debugfile_by_build_id(&places, build_id, false);
+        if (!o->elf && places.debuginfod) {
+            char *fetched = debuginfod_fetch(build_id, "debuginfo");
+            if (!fetched) fetched = debuginfod_fetch(build_id, "executable");
+            if (fetched) o->elf = try_file(fetched, build_id, NULL);
+        }
+    }
+    if (!o->elf) {
+        if (first.code)
+            *err = first;
+        else
+            err_set(err, ERR_NOT_FOUND, "no file with build id %s; give a folder that has it",
+                    build_id && *build_id ? build_id : "(none)");
+        mem_free(clean);
+        return err->code;
+    }
+    mem_free(clean);
+    return 0;
+}
+
+static int read_text(struct symbol_object *o, const char *path, struct err *err)
+{
+    struct bytes bytes = {0};
+    int rc = file_read(path, (size_t)1 << 30, &bytes, err);
+    if (rc < 0) return rc;
+    o->text = mem_strndup((const char *)bytes.data, bytes.len);
+    size_t n = bytes.len;
+    bytes_free(&bytes);
+    if (o->kind == OBJECT_KERNEL)
+        symtab_read_kallsyms(o->text, n, &o->symtab);
+    else
+        symtab_read_perf_map(o->text, n, &o->symtab);
+    o->symtab_read = true;
+    if (o->symtab.n_entries) return 0;
+    return err_set(err, ERR_NOT_FOUND, "%s: no addresses in it%s", path,
+                   o->kind == OBJECT_KERNEL ? " (kernel.kptr_restrict hides them from this user)" : "");
+}
+
+/* The vdso is a whole ELF image in our own memory; every process of this host has the same one. */
+static int open_vdso(struct symbol_object *o, struct err *err)
+{
+    const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+    if (!image) return err_set(err, ERR_NOT_FOUND, "[vdso]: this system has none");
+    Elf64_Ehdr header;
+    memcpy(&header, image, sizeof header);
+    size_t n = (size_t)header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+    if (n < sizeof header || n > 1 << 20) n = 4096;
+    struct bytes copy = {.data = mem_alloc(n), .len = n};
+    memcpy(copy.data, image, n);
+    return elf_open_bytes(&copy, "[vdso]", &o->elf, err);
+}
+
+static bool is_kernel_name(const char *path)
+{
+    return !strncmp(path, "[kernel", 7) || !strcmp(path, "/proc/kallsyms") ||
+           !strncmp(path, "[guest.kernel", 13);
+}
+
+static int object_open(struct symbol_object *o, const char *path, const char *build_id, struct err *err)
+{
+    int rc;
+    int n = 0;
+    if (path && is_kernel_name(path)) {
+        o->kind = OBJECT_KERNEL;
+        rc = read_text(o, "/proc/kallsyms", err);
+    } else if (path && sscanf(base_name(path), "perf-%*[0-9].map%n", &n) == 0 && n > 0 &&
+               !base_name(path)[n]) {
+        o->kind = OBJECT_PERF_MAP;
+        rc = read_text(o, path, err);
+    } else if (path && (!strcmp(path, "[vdso]") || !strcmp(path, "linux-vdso.so.1"))) {
+        rc = open_vdso(o, err);
+    } else {
+        rc = open_elf(o, path, build_id, err);
+    }
+    if (rc == 0) o->path = mem_strdup(o->elf ? o->elf->path : path);
+    return rc;
+}
+
+int symbolizer_open(struct symbolizer *s, const char *path, const char *build_id_hex,
+                    struct symbol_object **ret_object, struct err *err)
+{
+    struct err local;
+    if (!err) err = &local;
+    *err = (struct err){0};
+    const char *id = build_id_hex ? build_id_hex : "", *name = path ? path : "";
+    int rc = 0;
+    pthread_mutex_lock(&s->lock);
+    struct symbol_object *o = s->objects;
+    while (o && (strcmp(o->asked_path, name) || strcmp(o->asked_build_id, id))) o = o->next;
+    if (!o) {
+        o = mem_zalloc(sizeof *o);
+        o->owner = s;
+        pthread_mutex_init(&o->lock, NULL);
+        o->asked_path = mem_strdup(name);
+        o->asked_build_id = mem_strdup(id);
+        o->root = root_of(name);
+        rc = object_open(o, path, build_id_hex, err);
+        if (rc == 0) {
+            o->next = s->objects;
+            s->objects = o;
+        } else {
+            object_free(o);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (rc == 0) *ret_object = o;
+    return rc;
+}
+
+const char *symbol_object_path(const struct symbol_object *o)
+{
+    return o->path;
+}
+
+const char *symbol_object_build_id(const struct symbol_object *o)
+{
+    return o->elf ? o->elf->build_id : "";
+}
+
+uint64_t symbol_object_address(const struct symbol_object *o, uint64_t address, uint64_t start,
+                               uint64_t limit, uint64_t file_offset)
+{
+    if (!o->elf || (limit && (address < start || address >= limit))) return address;
+    if (o->elf->type == ET_EXEC) return address;
+    /* The segment that the file offset falls in says which address stands at that offset (prelinked files
+     * start anywhere). */
+    uint64_t offset = address - start + file_offset;
+    for (size_t i = 0; i < o->elf->n_segments; i++) {
+        const struct elf_segment *s = &o->elf->segments[i];
+        if (s->type == PT_LOAD && offset >= s->offset && offset - s->offset < s->memory_bytes)
+            return offset - s->offset + s->address;
+    }
+    /* A debug file has segments without bytes at foreign offsets; then the offset itself is the best guess.
+     */
+    return offset;
+}
+
+/* ---- looking up ---- */
+
+static void find_debug(struct symbol_object *o)
+{
+    if (o->debug_sought) return;
+    o->debug_sought = true;
+    o->debug = o->elf;
+    if (!o->elf || o->owner->options.symbol_table_only) return;
+    if (debugfile_has_dwarf(o->elf)) return;
+    struct debugfile_places places = places_of(o);
+    struct elf *found = debugfile_find(o->elf, &places);
+    if (found) o->debug = found;
+}
+
+static bool has_symtab(const struct elf *elf)
+{
+    return elf && elf_find(elf, ".symtab");
+}
+
+static void read_symtab(struct symbol_object *o)
+{
+    if (o->symtab_read) return;
+    o->symtab_read = true;
+    if (!o->elf) return;
+    struct debugfile_places places = places_of(o);
+    places.debuginfod = false;
+    if (!has_symtab(o->elf) && o->debug == o->elf) {
+        struct elf *found = debugfile_find(o->elf, &places);
+        if (found) o->debug = found;
+    }
+    const struct elf *from = has_symtab(o->elf) ? o->elf : has_symtab(o->debug) ? o->debug : NULL;
+    if (!from) from = o->mini = debugfile_open_mini(o->elf);
+    symtab_read(from ? from : o->elf, &o->symtab);
+    if (from == o->mini && from) { /* MiniDebugInfo leaves out what .dynsym has */
+        struct symtab dynamic = {0};
+        symtab_read(o->elf, &dynamic);
+        symtab_join(&o->symtab, &dynamic);
+        symtab_free(&dynamic);
+    }
+}
+
+static void lookup_symtab(struct symbol_object *o, const uint64_t *addresses, size_t n, struct hit *hits)
+{
+    struct names *names = o->owner->options.no_demangle ? NULL : o->owner->names;
+    const struct symtab_entry *last = NULL;
+    const struct scope *last_scope = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (hits[i].scope) continue;
+        const struct symtab_entry *e = symtab_find(&o->symtab, addresses[i]);
+        if (!e) continue;
+        if (e != last) {
+            struct scope *scope = arena_zalloc(&o->scopes, sizeof *scope);
+            scope->linkage_name = e->name;
+            scope->function = names ? names_demangle(names, e->name) : e->name;
+            last = e;
+            last_scope = scope;
+        }
+        hits[i].scope = last_scope;
+    }
+}
+
+static void make_frames(const struct symbol_object *o, const struct hit *hits, size_t n,
+                        struct symbol_result *result)
+{
+    bool inlines = !o->owner->options.no_inlines;
+    size_t n_frames = 0;
+    result->n_addresses = n;
+    result->first_frame = mem_array(n + 1, sizeof *result->first_frame);
+    for (size_t i = 0; i < n; i++) {
+        result->first_frame[i] = n_frames;
+        if (!hits[i].scope) {
+            n_frames += hits[i].file != NULL;
+            continue;
+        }
+        for (const struct scope *s = hits[i].scope; s; s = inlines ? s->parent : NULL) n_frames++;
+    }
+    result->first_frame[n] = n_frames;
+    result->frames = mem_array(n_frames, sizeof *result->frames);
+    for (size_t i = 0; i < n; i++) {
+        struct symbol_frame *f = &result->frames[result->first_frame[i]];
+        const char *file = hits[i].file;
+        uint32_t line = hits[i].line, column = hits[i].column;
+        if (!hits[i].scope && file) *f = (struct symbol_frame){.file = file, .line = line, .column = column};
+        for (const struct scope *s = hits[i].scope; s; s = inlines ? s->parent : NULL, f++) {
+            *f = (struct symbol_frame){.function = s->function,
+                                       .linkage_name = s->linkage_name,
+                                       .file = file,
+                                       .line = line,
+                                       .column = column,
+                                       .start_line = s->start_line,
+                                       .inlined = s->parent != NULL};
+            file = s->call_file;
+            line = s->call_line;
+            column = s->call_column;
+        }
+    }
+}
+
+int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n,
+                  struct symbol_result *ret_result, struct err *err)
+{
+    (void)err;
+    struct hit *hits = mem_zalloc((n + 1) * sizeof *hits);
+    pthread_mutex_lock(&o->lock);
+    find_debug(o);
+    read_symtab(o);
+    lookup_symtab(o, addresses, n, hits);
+    pthread_mutex_unlock(&o->lock);
+    make_frames(o, hits, n, ret_result);
+    mem_free(hits);
+    return 0;
+}
+
+void symbol_result_free(struct symbol_result *r)
+{
+    mem_free(r->first_frame);
+    mem_free(r->frames);
+    *r = (struct symbol_result){0};
+}

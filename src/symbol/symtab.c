@@ -1,0 +1,221 @@
+/* symtab.c - see symtab.h.
+ *
+ * Several names often share an address (aliases, constructors). The one people look for wins: global before
+ * weak before local, functions before labels, then the shortest run of leading underscores, then the first.
+ */
+#include "symbol/symtab.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rd.h"
+
+struct candidate {
+    uint64_t start, size_bytes;
+    const char *name;
+    uint32_t rank;  /* smaller is better */
+    uint32_t order; /* in the file */
+    uint64_t limit; /* end of its section */
+};
+
+struct candidates {
+    struct candidate *items;
+    size_t n, cap;
+};
+
+static int compare(const void *a_, const void *b_)
+{
+    const struct candidate *a = a_, *b = b_;
+    if (a->start != b->start) return a->start < b->start ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+/* Sorts, keeps the best of each address, closes sizes that were not told. */
+static void finish(struct candidates *c, struct symtab *table)
+{
+    qsort(c->items, c->n, sizeof *c->items, compare);
+    table->entries = mem_array(c->n, sizeof *table->entries);
+    table->n_entries = 0;
+    for (size_t i = 0; i < c->n;) {
+        const struct candidate *best = &c->items[i];
+        uint64_t size_bytes = best->size_bytes;
+        for (i++; i < c->n && c->items[i].start == best->start; i++)
+            if (size_bytes == 0) size_bytes = c->items[i].size_bytes;
+        uint64_t end = size_bytes ? best->start + size_bytes : i < c->n ? c->items[i].start : best->limit;
+        if (!size_bytes && end > best->limit) end = best->limit;
+        if (end < best->start) end = UINT64_MAX;
+        table->entries[table->n_entries++] = (struct symtab_entry){best->start, end, best->name};
+    }
+    mem_free(c->items);
+}
+
+static uint32_t rank_of(unsigned bind, unsigned type, const char *name)
+{
+    uint32_t underscores = 0;
+    while (name[underscores] == '_' && underscores < 15) underscores++;
+    uint32_t by_bind = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 0 : bind == STB_WEAK ? 1 : 2;
+    return (type == STT_NOTYPE ? 1u << 16 : 0) | by_bind << 8 | underscores;
+}
+
+static void read_table(const struct elf *elf, struct elf_section *s, struct candidates *into)
+{
+    struct span data, names;
+    if (s->link >= elf->n_sections || elf_data(elf, s, &data, NULL) < 0) return;
+    if (elf_data(elf, &elf->sections[s->link], &names, NULL) < 0) return;
+    if (!names.n || names.p[names.n - 1] != 0) return; /* so that every offset inside is a string */
+    struct rd r = rd_over(data.p, data.n);
+    size_t entry_bytes = elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+    for (uint32_t order = 0; rd_left(&r) >= entry_bytes; order++) {
+        uint32_t name = rd_u32(&r);
+        uint64_t value, size_bytes;
+        uint8_t info;
+        uint16_t section;
+        if (elf->is_64) {
+            info = rd_u8(&r);
+            rd_u8(&r);
+            section = rd_u16(&r);
+            value = rd_u64(&r);
+            size_bytes = rd_u64(&r);
+        } else {
+            value = rd_u32(&r);
+            size_bytes = rd_u32(&r);
+            info = rd_u8(&r);
+            rd_u8(&r);
+            section = rd_u16(&r);
+        }
+        unsigned type = info & 15, bind = info >> 4;
+        if (section == SHN_UNDEF || name >= names.n || !names.p[name]) continue;
+        if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) continue;
+        const struct elf_section *in = section < elf->n_sections ? &elf->sections[section] : NULL;
+        if (type == STT_NOTYPE && (!in || !(in->flags & SHF_EXECINSTR) || names.p[name] == '$'))
+            continue; /* $x: ARM mapping marks */
+        uint64_t limit =
+            in && in->address + in->size_bytes > value ? in->address + in->size_bytes : value + 1;
+        *VEC_PUSH(into->items, into->n, into->cap) =
+            (struct candidate){value,
+                               size_bytes,
+                               (const char *)names.p + name,
+                               rank_of(bind, type, (const char *)names.p + name),
+                               order,
+                               limit};
+    }
+}
+
+void symtab_read(const struct elf *elf, struct symtab *ret_table)
+{
+    struct candidates found = {0};
+    for (uint32_t type = SHT_SYMTAB;; type = SHT_DYNSYM) {
+        for (size_t i = 0; i < elf->n_sections; i++)
+            if (elf->sections[i].type == type) read_table(elf, &elf->sections[i], &found);
+        if (found.n || type == SHT_DYNSYM) break;
+    }
+    finish(&found, ret_table);
+}
+
+static bool parse_hex(char **at, uint64_t *ret_value)
+{
+    char *p = *at;
+    uint64_t value = 0;
+    if (p[0] == '0' && p[1] == 'x') p += 2;
+    char *first = p;
+    for (;; p++) {
+        unsigned digit;
+        if (*p >= '0' && *p <= '9')
+            digit = (unsigned)(*p - '0');
+        else if ((*p | 32) >= 'a' && (*p | 32) <= 'f')
+            digit = (unsigned)((*p | 32) - 'a' + 10);
+        else
+            break;
+        value = value << 4 | digit;
+    }
+    *ret_value = value;
+    *at = p;
+    return p > first && p - first <= 16;
+}
+
+/* Calls line(text) for each line of the text, cut at its newline; the last line needs a byte for its NUL, so
+ * it is dropped without. */
+#define FOR_LINES(line, text, n_bytes)                                                                       \
+    for (char *line = (text), *end_ = (text) + (n_bytes), *nl_;                                              \
+         line < end_ && (nl_ = memchr(line, '\n', (size_t)(end_ - line))) && (*nl_ = '\0', 1);               \
+         line = nl_ + 1)
+
+void symtab_read_kallsyms(char *text, size_t n_bytes, struct symtab *ret_table)
+{
+    struct candidates found = {0};
+    FOR_LINES(line, text, n_bytes)
+    {
+        char *p = line;
+        uint64_t address;
+        if (!parse_hex(&p, &address) || *p != ' ' || !p[1] || p[2] != ' ' || !p[3]) continue;
+        char kind = p[1];
+        if ((kind | 32) != 't' && (kind | 32) != 'w') continue;
+        if (!address) continue; /* hidden by kptr_restrict */
+        char *name = p + 3;
+        name[strcspn(name, " \t")] = '\0'; /* the module */
+        *VEC_PUSH(found.items, found.n, found.cap) =
+            (struct candidate){address, 0, name, kind == 'T' ? 0 : 1, (uint32_t)found.n, UINT64_MAX};
+    }
+    finish(&found, ret_table);
+}
+
+void symtab_read_perf_map(char *text, size_t n_bytes, struct symtab *ret_table)
+{
+    struct candidates found = {0};
+    FOR_LINES(line, text, n_bytes)
+    {
+        char *p = line;
+        uint64_t start, size_bytes;
+        if (!parse_hex(&p, &start) || *p++ != ' ' || !parse_hex(&p, &size_bytes) || *p++ != ' ' || !*p)
+            continue;
+        uint32_t order =
+            UINT32_MAX - (uint32_t)found.n; /* code moves: the newest line tells what is there now */
+        *VEC_PUSH(found.items, found.n, found.cap) =
+            (struct candidate){start, size_bytes, p, 0, order, start + 1};
+    }
+    finish(&found, ret_table);
+}
+
+void symtab_join(struct symtab *table, const struct symtab *other)
+{
+    const struct symtab_entry *a = table->entries, *a_end = a + table->n_entries;
+    const struct symtab_entry *b = other->entries, *b_end = b + other->n_entries;
+    struct symtab_entry *all = mem_array(table->n_entries + other->n_entries, sizeof *all);
+    size_t n = 0;
+    while (a < a_end || b < b_end) {
+        if (b == b_end || (a < a_end && a->start <= b->start)) {
+            if (b < b_end && a->start == b->start) b++;
+            all[n++] = *a++;
+        } else {
+            all[n++] = *b++;
+        }
+    }
+    mem_free(table->entries);
+    table->entries = all;
+    table->n_entries = n;
+}
+
+const struct symtab_entry *symtab_find(const struct symtab *table, uint64_t address)
+{
+    size_t low = 0, high = table->n_entries; /* the last entry with start <= address */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->entries[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* An outer function may hold a nested label; look back a little for one that reaches far enough. */
+    for (size_t i = low, tries = 0; i > 0 && tries < 8; i--, tries++)
+        if (address < table->entries[i - 1].end) return &table->entries[i - 1];
+    return NULL;
+}
+
+void symtab_free(struct symtab *table)
+{
+    mem_free(table->entries);
+    *table = (struct symtab){0};
+}
