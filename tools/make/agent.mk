@@ -1,6 +1,6 @@
 # libprocprof: the profiler that lives in other people's processes. libc only; everything hidden but what src/agent/procprof.map names.
 
-AGENT_BASE    := src/base/err.c
+AGENT_BASE    := src/base/err.c src/base/rd.c
 AGENT_SRC     := $(sort $(wildcard src/agent/*.c)) $(AGENT_BASE)
 AGENT_HOT_SRC := $(sort $(wildcard src/agent/hot/*.c))
 AGENT_OBJ     := $(AGENT_SRC:%.c=$(B)/agent/%.o)
@@ -32,6 +32,9 @@ $(B)/libprocprof.a: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
 	objcopy --keep-global-symbols=$(B)/agent/exported $(B)/agent/procprof.o
 	@rm -f $@
 	$(AR) rcs $@ $(B)/agent/procprof.o
+
+# The unwinder must not need what most programs do not have.
+CFLAGS_tests_agent_test_unwind = -O2 -fomit-frame-pointer
 
 # Tests reach the inside: they link the objects, not the library.
 $(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)

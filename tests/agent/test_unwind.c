@@ -1,0 +1,222 @@
+/* The unwinder on real code: against glibc's backtrace(), through libc frames, signal frames, alternate
+ * stacks, realigned frames, and on memory that is not there. Built with -O2 -fomit-frame-pointer. */
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "agent/hot/unwind.h"
+#include "agent/tables.h"
+
+#include "../t.h"
+
+static uintptr_t ours[UNWIND_MAX_FRAMES];
+static void *theirs[UNWIND_MAX_FRAMES];
+static unsigned n_ours, n_theirs;
+static bool complete;
+static volatile int sink;
+
+/* Both from one call site, so that everything but the first frame must agree. */
+__attribute__((noinline)) static void take_both(void)
+{
+    n_ours = unwind_here(ours, UNWIND_MAX_FRAMES, 1);
+    n_theirs = (unsigned)backtrace(theirs, UNWIND_MAX_FRAMES);
+    sink++;
+}
+
+/* backtrace() begins in take_both, ours in its caller. It may add a frame at address 0 end. */
+static void compare(void)
+{
+    CHECK(n_theirs >= 2);
+    CHECK_INT(n_ours, n_theirs - 1);
+    for (unsigned i = 0; i < n_ours && i + 1 < n_theirs; i++)
+        if (ours[i] != (uintptr_t)theirs[i + 1])
+            T_FAIL("frame %u: %#lx, backtrace says %p", i, (long)ours[i], theirs[i + 1]);
+}
+
+__attribute__((noinline)) static int recurse(int depth, volatile char *buffer)
+{
+    char local[64];
+    for (int i = 0; i < 64; i++) local[i] = (char)(depth + buffer[i]);
+    if (depth == 0)
+        take_both();
+    else
+        sink += recurse(depth - 1, local);
+    return local[depth & 63];
+}
+
+TEST(agrees_with_backtrace_in_plain_code)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    char buffer[64] = {0};
+    recurse(40, buffer);
+    CHECK(n_ours > 41);
+    compare();
+}
+
+static int by_take(const void *a, const void *b)
+{
+    if (!n_ours) take_both();
+    return *(const int *)a - *(const int *)b;
+}
+
+TEST(goes_through_libc)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    int numbers[100];
+    for (int i = 0; i < 100; i++) numbers[i] = 100 - i;
+    qsort(numbers, 100, sizeof *numbers, by_take);
+    CHECK(n_ours > 3);
+    compare();
+}
+
+/* A frame that gcc realigns: its CFA is an expression. */
+__attribute__((noinline)) static int realigned(int n)
+{
+    _Alignas(64) volatile int big[16];
+    volatile char *variable = __builtin_alloca((size_t)n);
+    variable[0] = 1;
+    big[0] = n;
+    take_both();
+    return big[0] + variable[0];
+}
+
+TEST(goes_through_realigned_frames)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    sink = realigned(100);
+    compare();
+}
+
+static void *in_thread(void *argument)
+{
+    (void)argument;
+    take_both();
+    return NULL;
+}
+
+TEST(ends_in_a_thread)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    pthread_t thread;
+    pthread_create(&thread, NULL, in_thread, NULL);
+    pthread_join(thread, NULL);
+    CHECK(n_ours >= 2);
+    compare();
+}
+
+static void on_signal(int signal_number, siginfo_t *info, void *context)
+{
+    (void)signal_number, (void)info;
+    n_ours = unwind_context(context, ours, UNWIND_MAX_FRAMES, &complete);
+    n_theirs = (unsigned)backtrace(theirs, UNWIND_MAX_FRAMES);
+}
+
+/* backtrace() in the handler goes: handler, __restore_rt, interrupted code ...: its tail must be ours. */
+static void compare_tail(void)
+{
+    REQUIRE(n_theirs > n_ours);
+    for (unsigned i = 0; i < n_ours; i++) {
+        uintptr_t other = (uintptr_t)theirs[n_theirs - n_ours + i];
+        if (ours[i] != other) T_FAIL("frame %u: %#lx, backtrace says %#lx", i, (long)ours[i], (long)other);
+    }
+}
+
+__attribute__((noinline)) static int interrupt_me(int depth)
+{
+    if (depth) return interrupt_me(depth - 1) + 1;
+    raise(SIGUSR1);
+    return sink;
+}
+
+TEST(starts_from_a_signal)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    backtrace(theirs, 4);
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+    sigaction(SIGUSR1, &action, NULL);
+    sink = interrupt_me(5);
+    CHECK(complete);
+    CHECK(n_ours >= 3);
+    compare_tail();
+}
+
+TEST(starts_from_a_signal_on_another_stack)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    backtrace(theirs, 4);
+    stack_t other = {.ss_sp = malloc(1 << 17), .ss_size = 1 << 17};
+    sigaltstack(&other, NULL);
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigaction(SIGUSR1, &action, NULL);
+    sink = interrupt_me(5);
+    CHECK(complete);
+    compare_tail();
+}
+
+static void take_in_handler(int signal_number)
+{
+    (void)signal_number;
+    take_both();
+}
+
+TEST(goes_through_a_signal_frame)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    backtrace(theirs, 4);
+    signal(SIGUSR2, take_in_handler);
+    raise(SIGUSR2);
+    CHECK(n_ours > 5);
+    compare();
+}
+
+TEST(a_load_that_would_fault_ends_the_stack)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    char *pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pages + 4096, 4096);
+    uintptr_t pcs[16];
+    /* frame pointers into the hole, to nowhere, unaligned; no table knows the pc */
+    uintptr_t bad[] = {(uintptr_t)pages + 4096,
+                       (uintptr_t)pages + 4096 - 8,
+                       0,
+                       1,
+                       8,
+                       (uintptr_t)pages + 3,
+                       UINTPTR_MAX,
+                       UINTPTR_MAX - 15,
+                       (uintptr_t)1 << 47,
+                       (uintptr_t)1 << 62};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct unwind_source s = {.address_mask = ~(uintptr_t)0};
+        struct unwind_registers r = {
+            .pc = (uintptr_t)pages, .sp = bad[i] & ~(uintptr_t)15, .fp = bad[i], .pc_is_exact = true};
+        bool done = true;
+        CHECK_INT(unwind_walk(&s, &r, pcs, 16, &done), 1);
+        CHECK(!done);
+    }
+}
+
+TEST(a_loop_of_frames_ends)
+{
+    uintptr_t stack[4], pcs[64];
+    stack[0] = (uintptr_t)stack;
+    stack[1] = 0x123456;
+    struct unwind_source s = {.address_mask = ~(uintptr_t)0};
+    struct unwind_registers r = {.pc = 0x123456, .sp = (uintptr_t)stack, .fp = (uintptr_t)stack};
+    CHECK_INT(unwind_walk(&s, &r, pcs, 64, NULL), 2);
+}
+
+TEST(the_vdso_and_every_library_have_rules)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    struct tables_status status;
+    tables_status(&status);
+    printf("# %u modules, %u without rules, %lu rows, %lu bytes, %.1f ms\n", status.n_modules,
+           status.n_without_rules, status.n_rows, status.n_bytes, status.last_build_ms);
+    CHECK(status.n_modules >= 4);
+    CHECK_INT(status.n_without_rules, 0);
+}
+
+TEST_MAIN()
