@@ -1,0 +1,41 @@
+/* jeprof_dot.h - the call graph as jeprof draws it, in Graphviz's language: which nodes and edges stay, their
+ * labels, fonts, widths. */
+#ifndef REPORT_JEPROF_DOT_H
+#define REPORT_JEPROF_DOT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "report/jeprof_stacks.h"
+
+struct jeprof_dot_options {
+    const char *program; /* the title; NULL: "(unknown)" */
+    enum jeprof_unit unit;
+    double overall_total; /* of the profile before focus and ignore */
+    long nodecount;       /* at most so many nodes */
+    double nodefraction;  /* nodes below this part of the total are left out */
+    double edgefraction;  /* edges likewise, unless they are the only way in */
+    long maxdegree;       /* edges in and out of one node */
+    bool page_size;       /* for --pdf */
+    bool wide_lines;      /* for --svg: no line thinner than 1 */
+    bool heapcheck;
+};
+
+#define JEPROF_DOT_DEFAULTS                                                                                  \
+    (struct jeprof_dot_options)                                                                              \
+    {                                                                                                        \
+        .nodecount = 80, .nodefraction = 0.005, .edgefraction = 0.001, .maxdegree = 8                        \
+    }
+
+struct jeprof_dot_limits { /* what was left out, for the message jeprof prints */
+    double node, edge;
+};
+
+/* ERR_NOT_FOUND ("No nodes to print") when nothing is left. ret_limits may be NULL. */
+int jeprof_dot_write(const struct jeprof_stacks *stacks, const struct jeprof_dot_options *options,
+                     struct buf *out, struct jeprof_dot_limits *ret_limits, struct err *err);
+
+/* From a named profile, in one step: unit and total are taken from it (options' are not looked at). */
+int jeprof_dot_write_profile(const struct profile *p, size_t sample_index,
+                             const struct jeprof_dot_options *options, struct buf *out, struct err *err);
+
+#endif
