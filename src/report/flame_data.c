@@ -7,6 +7,7 @@
 #include "report/flame_data.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -47,7 +47,7 @@ static bool add_until(struct buf *out, const char **at, const char *mark)
 static void add_start_state(struct buf *out, const struct flame_html_options *options)
 {
     buf_str(out, "{");
-    if (options->icicle) buf_str(out, "\"dir\":\"down\",");
+    if (options->root_at_bottom) buf_str(out, "\"dir\":\"up\",");
     if (options->reversed) buf_str(out, "\"rev\":\"1\",");
     buf_str(out, "\"q\":");
     buf_json(out, options->search ? options->search : "", options->search ? strlen(options->search) : 0);

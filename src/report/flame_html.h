@@ -10,9 +10,9 @@
 
 struct flame_html_options {         /* all zero: the defaults */
     struct flame_data_options data; /* title, base profile to compare with, sample type shown first, limits */
-    bool icicle;   /* root at the top; otherwise the browser's own setting, else the root at the bottom */
-    bool reversed; /* start bottom-up: leaves merged first */
-    const char *search; /* a regular expression that is marked at the start; NULL: none */
+    bool root_at_bottom;            /* flames upwards; otherwise the root is at the top */
+    bool reversed;                  /* start bottom-up: leaves merged first */
+    const char *search;             /* a regular expression that is marked at the start; NULL: none */
 };
 
 /* Appends the whole file. Fails only when what came out would be larger than a browser opens (ERR_LIMIT). */
