@@ -1,7 +1,7 @@
 # The page: TypeScript bundled by esbuild into few files, which the program carries inside (.incbin).
 
-WEB_SRC := $(shell find web/src -name '*.ts' -o -name '*.css') $(wildcard web/*.html)
-WEB_OUT := $(B)/web/app.js $(B)/web/app.css $(B)/web/index.html $(B)/web/viewer.html
+WEB_SRC   := $(shell find web/src -name '*.ts' -o -name '*.css')
+WEB_FILES := index.html app.js app.css icon.svg
 ESBUILD_FLAGS = --bundle --minify --charset=utf8 --target=es2020,chrome90,firefox100,safari15 --log-level=warning
 
 $(B)/web/%.js: web/src/%.ts $(WEB_SRC)
@@ -12,17 +12,28 @@ $(B)/web/app.css: web/src/style.css $(WEB_SRC)
 	@mkdir -p $(@D)
 	esbuild $< $(ESBUILD_FLAGS) --outfile=$@
 
-$(B)/web/index.html: web/index.html
+$(B)/web/index.html $(B)/web/icon.svg: $(B)/web/%: web/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-$(B)/web/viewer.html: web/viewer.html $(B)/web/viewer.js $(B)/web/app.css tools/make/embed-viewer
-	tools/make/embed-viewer web/viewer.html $(B)/web/viewer.js $(B)/web/app.css > $@.part && mv $@.part $@
+$(B)/web/%.gz: $(B)/web/%
+	@gzip -9nc $< > $@
 
-web: $(WEB_OUT)
+# Changes with the content, so that browsers ask once.
+$(B)/web/etags.h: $(WEB_FILES:%=$(B)/web/%)
+	@for f in $(WEB_FILES); do \
+	    printf '#define WEB_ETAG_%s "\\"%s\\""\n' "$$(echo $$f | tr . _)" "$$(sha256sum $(B)/web/$$f | cut -c1-16)"; done > $@
+
+# The viewer as one file, with marks where flame_html.c puts title and data.
+$(B)/web/viewer.html: web/viewer.html $(B)/web/viewer.js $(B)/web/app.css tools/make/embed-viewer
+	@tools/make/embed-viewer web/viewer.html $(B)/web/viewer.js $(B)/web/app.css > $@.part && mv $@.part $@
+
+web: $(WEB_FILES:%=$(B)/web/%) $(B)/web/viewer.html
 
 CFLAGS_src_report_flame_html = -DWEB_DIR='"$(B)/web"'
+CFLAGS_src_serve_web_files   = -DWEB_DIR='"$(B)/web"'
 $(B)/src/report/flame_html.o: $(B)/web/viewer.html
+$(B)/src/serve/web_files.o: $(WEB_FILES:%=$(B)/web/%.gz) $(B)/web/etags.h
 
 .PHONY: web
 
