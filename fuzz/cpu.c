@@ -1,3 +1,0 @@
-#include "reader.h"
-
-FUZZ_READER(format_cpu, .drop_signal_frames = true)

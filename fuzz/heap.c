@@ -1,3 +1,0 @@
-#include "reader.h"
-
-FUZZ_READER(format_heap)

@@ -1,0 +1,293 @@
+/* sql_cluster.c - see sql_cluster.h. Every function here is a translation and nothing else. */
+#include "serve/sql_cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "serve/cluster.h"
+#include "symbol/symbol.h"
+
+struct sql_cluster {
+    struct cluster *cluster;
+    struct sql_backend backend;
+    char *snapshot_dir;
+};
+
+static struct cluster *of(void *context)
+{
+    return ((struct sql_cluster *)context)->cluster;
+}
+
+/* ---- nodes ---- */
+
+static enum cluster_role role_of(enum sql_node_kind kind)
+{
+    return kind == SQL_FRONTEND ? CLUSTER_FE : kind == SQL_BACKEND ? CLUSTER_BE : CLUSTER_CN;
+}
+
+static int list_nodes(void *context, struct arena *arena, struct sql_node **ret_nodes, size_t *ret_n,
+                      struct err *err)
+{
+    (void)err;
+    struct cluster_node *nodes;
+    size_t n = cluster_nodes(of(context), 1 << CLUSTER_FE | 1 << CLUSTER_BE | 1 << CLUSTER_CN, &nodes);
+    struct sql_node *out = arena_zalloc(arena, (n + 1) * sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        const struct cluster_node *c = &nodes[i];
+        out[i] = (struct sql_node){
+            .id = (uint64_t)c->id,
+            .kind = c->role == CLUSTER_FE   ? SQL_FRONTEND
+                    : c->role == CLUSTER_BE ? SQL_BACKEND
+                                            : SQL_COMPUTE_NODE,
+            .name = arena_strdup(arena, c->name),
+            .host = arena_strdup(arena, c->host),
+            .heartbeat_port = c->heartbeat_port ? c->heartbeat_port : c->port,
+            .be_port = c->be_port,
+            .http_port = c->http_port ? c->http_port : c->port,
+            .brpc_port = c->brpc_port ? c->brpc_port : c->port,
+            .query_port = c->query_port,
+            .rpc_port = c->rpc_port,
+            .edit_log_port = c->edit_log_port,
+            .alive = c->alive,
+            .is_leader = c->is_self,
+            .start_time_s = c->last_start_ms / 1000,
+            .heartbeat_time_s = c->last_heartbeat_ms / 1000,
+            .error = arena_strdup(arena, c->error),
+            .version = arena_strdup(arena, c->version),
+            .mem_used_pct = -1,
+            .cpu_used_pct = -1,
+        };
+    }
+    mem_free(nodes);
+    *ret_nodes = out;
+    *ret_n = n;
+    return 0;
+}
+
+static int set_property(struct cluster_node *node, const struct sql_property *p, struct err *err)
+{
+    struct {
+        const char *key;
+        uint16_t *port;
+    } ports[] = {{"http_port", &node->http_port},           {"brpc_port", &node->brpc_port},
+                 {"heartbeat_port", &node->heartbeat_port}, {"be_port", &node->be_port},
+                 {"query_port", &node->query_port},         {"rpc_port", &node->rpc_port},
+                 {"edit_log_port", &node->edit_log_port}};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        if (strcasecmp(ports[i].key, p->key)) continue;
+        char *end;
+        long port = strtol(p->value, &end, 10);
+        if (end == p->value || *end || port < 1 || port > 65535)
+            return err_set(err, ERR_INPUT, "property \"%s\" must be a port (1 to 65535), not \"%.40s\"",
+                           p->key, p->value);
+        *ports[i].port = (uint16_t)port;
+        return 0;
+    }
+    struct {
+        const char *key;
+        char *text;
+        size_t size;
+    } texts[] = {{"token", node->token, sizeof node->token}, {"name", node->name, sizeof node->name}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (strcasecmp(texts[i].key, p->key)) continue;
+        if (strlen(p->value) >= texts[i].size)
+            return err_set(err, ERR_INPUT, "property \"%s\" is too long", p->key);
+        strcpy(texts[i].text, p->value);
+        return 0;
+    }
+    return err_set(err, ERR_INPUT,
+                   "unknown property \"%.60s\"; known: http_port, brpc_port, heartbeat_port, be_port, "
+                   "query_port, rpc_port, "
+                   "edit_log_port, token, name",
+                   p->key);
+}
+
+static int node_add(void *context, enum sql_node_kind kind, const char *host, int port,
+                    const struct sql_property *properties, size_t n_properties, struct err *err)
+{
+    struct cluster_node node = {.role = role_of(kind), .port = (uint16_t)port};
+    int32_t id;
+    if (strlen(host) >= sizeof node.host) return err_set(err, ERR_INPUT, "the host name is too long");
+    strcpy(node.host, host);
+    for (size_t i = 0; i < n_properties; i++) {
+        int rc = set_property(&node, &properties[i], err);
+        if (rc) return rc;
+    }
+    return cluster_node_add(of(context), &node, &id, err);
+}
+
+static int node_drop(void *context, enum sql_node_kind kind, const char *host, int port, struct err *err)
+{
+    static const char *const names[] = {"Frontend", "Backend", "ComputeNode"};
+    struct cluster_node node;
+    if (cluster_node_find(of(context), 1u << role_of(kind), host, port, &node))
+        return err_set(err, ERR_NOT_FOUND, "%s does not exist[%s:%d]", names[kind], host, port);
+    return cluster_node_drop(of(context), node.id, err);
+}
+
+static int node_call(void *context, const struct sql_node *node, const char *path, const char *post_body,
+                     double timeout_s, struct bytes *ret_bytes, int *ret_status, struct err *err)
+{
+    return cluster_node_request(of(context), (int32_t)node->id, path, post_body, timeout_s, ret_bytes,
+                                ret_status, err);
+}
+
+/* ---- settings ---- */
+
+static int list_settings(void *context, struct arena *arena, struct sql_setting **ret_settings, size_t *ret_n,
+                         struct err *err)
+{
+    (void)err;
+    struct cluster_setting *settings;
+    size_t n = cluster_settings(of(context), &settings);
+    struct sql_setting *out = arena_zalloc(arena, (n + 1) * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        out[i] =
+            (struct sql_setting){.key = settings[i].key,
+                                 .type = settings[i].type,
+                                 .comment = settings[i].comment,
+                                 .value = arena_strdup(arena, settings[i].value ? settings[i].value : ""),
+                                 .is_mutable = settings[i].is_mutable};
+    cluster_settings_free(settings, n);
+    *ret_settings = out;
+    *ret_n = n;
+    return 0;
+}
+
+static int setting_set(void *context, const char *key, const char *value, struct err *err)
+{
+    return cluster_setting_set(of(context), key, value, true, err);
+}
+
+/* ---- users ---- */
+
+static unsigned may_of(unsigned grants)
+{
+    return (grants & CLUSTER_LOOK ? SQL_MAY_LOOK : 0) |
+           (grants & CLUSTER_ACT ? SQL_MAY_LOOK | SQL_MAY_ACT : 0) |
+           (grants & CLUSTER_ADMIN ? SQL_MAY_ALL : 0);
+}
+
+static unsigned grants_of(unsigned may)
+{
+    return (may & SQL_MAY_LOOK ? CLUSTER_LOOK : 0) | (may & SQL_MAY_ACT ? CLUSTER_ACT : 0) |
+           (may & SQL_MAY_ADMIN ? CLUSTER_ADMIN : 0);
+}
+
+static struct sql_user user_of(const struct cluster_user *u, struct arena *arena)
+{
+    struct sql_user user = {
+        .name = arena_strdup(arena, u->name), .may = may_of(u->grants), .has_password = u->has_password};
+    memcpy(user.sha1_twice, u->native_hash, sizeof user.sha1_twice);
+    return user;
+}
+
+static int user_find(void *context, const char *name, struct arena *arena, struct sql_user *ret_user,
+                     struct err *err)
+{
+    struct cluster_user user;
+    (void)err;
+    int rc = cluster_user_get(of(context), name, &user);
+    if (!rc) *ret_user = user_of(&user, arena);
+    return rc;
+}
+
+static int list_users(void *context, struct arena *arena, struct sql_user **ret_users, size_t *ret_n,
+                      struct err *err)
+{
+    (void)err;
+    struct cluster_user *users;
+    size_t n = cluster_users(of(context), &users);
+    *ret_users = arena_zalloc(arena, (n + 1) * sizeof **ret_users);
+    for (size_t i = 0; i < n; i++) (*ret_users)[i] = user_of(&users[i], arena);
+    *ret_n = n;
+    mem_free(users);
+    return 0;
+}
+
+static int user_create(void *context, const char *name, struct err *err)
+{
+    return cluster_user_create(of(context), name, "", 0, err);
+}
+
+static int user_password(void *context, const char *name, const char *password, struct err *err)
+{
+    return cluster_user_set_password(of(context), name, password, err);
+}
+
+static int user_password_hash(void *context, const char *name, const uint8_t sha1_twice[20], struct err *err)
+{
+    return cluster_user_set_password_hash(of(context), name, sha1_twice, err);
+}
+
+static int user_drop(void *context, const char *name, struct err *err)
+{
+    return cluster_user_drop(of(context), name, err);
+}
+
+static int user_grants(void *context, const char *name, unsigned may, struct err *err)
+{
+    return cluster_user_set_grants(of(context), name, grants_of(may), err);
+}
+
+static bool login_allowed(void *context, const char *user, const char *peer)
+{
+    return cluster_login_allowed(of(context), user, peer);
+}
+
+static void login_done(void *context, const char *user, const char *peer, bool ok)
+{
+    cluster_login_result(of(context), user, peer, ok);
+}
+
+static void audit(void *context, const char *user, const char *peer, const char *action, const char *target,
+                  bool ok, const char *detail)
+{
+    cluster_audit(of(context), user, peer, ok ? "ok" : "failed", "sql %s %s: %s", action, target, detail);
+}
+
+struct sql_cluster *sql_cluster_new(struct cluster *cluster, const char *snapshot_dir,
+                                    const char *const *symbol_search)
+{
+    struct sql_cluster *c = mem_zalloc(sizeof *c);
+    c->cluster = cluster;
+    c->snapshot_dir = snapshot_dir ? mem_strdup(snapshot_dir) : NULL;
+    c->backend = (struct sql_backend){
+        .context = c,
+        .nodes = list_nodes,
+        .node_add = node_add,
+        .node_drop = node_drop,
+        .settings = list_settings,
+        .setting_set = setting_set,
+        .user_find = user_find,
+        .users = list_users,
+        .user_create = user_create,
+        .user_password = user_password,
+        .user_password_hash = user_password_hash,
+        .user_drop = user_drop,
+        .user_grants = user_grants,
+        .login_allowed = login_allowed,
+        .login_done = login_done,
+        .node_call = node_call,
+        .audit = audit,
+        .snapshot_dir = c->snapshot_dir,
+        .symbols = symbolizer_new(&(struct symbol_options){.search = symbol_search}),
+    };
+    return c;
+}
+
+const struct sql_backend *sql_cluster_backend(const struct sql_cluster *c)
+{
+    return &c->backend;
+}
+
+void sql_cluster_free(struct sql_cluster *c)
+{
+    if (!c) return;
+    symbolizer_free(c->backend.symbols);
+    mem_free(c->snapshot_dir);
+    mem_free(c);
+}

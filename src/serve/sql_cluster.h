@@ -1,0 +1,15 @@
+/* sql_cluster.h - the server's cluster as SQL's backend, with a symboliser that stays warm. */
+#ifndef SERVE_SQL_CLUSTER_H
+#define SERVE_SQL_CLUSTER_H
+
+#include "serve/sql_backend.h"
+
+struct cluster;
+struct sql_cluster;
+
+struct sql_cluster *sql_cluster_new(struct cluster *cluster, const char *snapshot_dir,
+                                    const char *const *symbol_search);
+const struct sql_backend *sql_cluster_backend(const struct sql_cluster *c); /* as long as c */
+void sql_cluster_free(struct sql_cluster *c);                               /* NULL is fine */
+
+#endif

@@ -1,0 +1,266 @@
+/* sql_execute.c - see sql_execute.h. */
+#include "serve/sql_execute.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void sql_result_error(struct sql_result *r, struct arena *arena, int error, const char *state,
+                      const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    *r = (struct sql_result){
+        .kind = SQL_RESULT_ERROR, .error = error, .state = state, .text = arena_strdup(arena, text)};
+}
+
+static void fail(struct sql_result *r, struct arena *arena, const struct err *err)
+{
+    sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "%s", err->text);
+}
+
+static bool allowed(struct sql_session *s, unsigned may, const char *privilege, struct arena *arena,
+                    struct sql_result *r)
+{
+    if (s->may & (may | SQL_MAY_ADMIN)) return true;
+    sql_result_error(r, arena, SQL_ERROR_PRIVILEGE, "42000",
+                     "Access denied; you need (at least one of) the %s privilege(s) on SYSTEM for this "
+                     "operation. Please ask the admin "
+                     "to grant permission(s).",
+                     privilege);
+    return false;
+}
+
+static unsigned needs(const struct sql_statement *st, const char **ret_privilege)
+{
+    switch (st->kind) {
+    case SQL_EXECUTE_SCRIPT:
+        *ret_privilege = "OPERATE";
+        return SQL_MAY_ACT;
+    case SQL_SHOW:
+        if (st->show > SQL_SHOW_CONFIG && st->show != SQL_SHOW_USERS &&
+            !(st->show == SQL_SHOW_GRANTS && st->name))
+            return 0;
+        if (st->show == SQL_SHOW_CONFIG || st->show >= SQL_SHOW_GRANTS) {
+            *ret_privilege = st->show == SQL_SHOW_CONFIG ? "OPERATE" : "GRANT";
+            return st->show == SQL_SHOW_CONFIG ? SQL_MAY_ACT : SQL_MAY_ADMIN;
+        }
+        *ret_privilege = "OPERATE, NODE";
+        return SQL_MAY_LOOK | SQL_MAY_ACT;
+    case SQL_ADD_NODE:
+    case SQL_DROP_NODE:
+        *ret_privilege = "NODE (with administration)";
+        return SQL_MAY_ADMIN;
+    case SQL_SET_CONFIG:
+        *ret_privilege = "OPERATE (with administration)";
+        return SQL_MAY_ADMIN;
+    case SQL_CREATE_USER:
+    case SQL_DROP_USER:
+    case SQL_GRANT:
+    case SQL_REVOKE:
+        *ret_privilege = "GRANT";
+        return SQL_MAY_ADMIN;
+    default:
+        return 0;
+    }
+}
+
+/* ---- users ---- */
+
+static bool parse_hash(const char *text, uint8_t hash[20])
+{
+    if (text[0] != '*' || strlen(text) != 41) return false;
+    for (size_t i = 0; i < 20; i++) {
+        unsigned byte;
+        if (!isxdigit((unsigned char)text[1 + 2 * i]) || sscanf(text + 1 + 2 * i, "%2x", &byte) != 1)
+            return false;
+        hash[i] = (uint8_t)byte;
+    }
+    return true;
+}
+
+static int put_password(struct sql_session *s, const struct sql_statement *st, const char *name,
+                        struct err *err)
+{
+    const struct sql_backend *b = s->backend;
+    uint8_t hash[20];
+    if (!st->password_is_hash) return b->user_password(b->context, name, st->password, err);
+    if (!parse_hash(st->password, hash))
+        return err_set(err, ERR_INPUT,
+                       "Getting analyzing error. Detail message: Password hash should be '*' and 40 "
+                       "hexadecimal digits.");
+    return b->user_password_hash(b->context, name, hash, err);
+}
+
+static int user_statement(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                          struct err *err)
+{
+    const struct sql_backend *b = s->backend;
+    const char *name = st->name ? st->name : s->user;
+    struct sql_user user;
+    bool exists = !b->user_find(b->context, name, arena, &user, err);
+    if (st->kind == SQL_CREATE_USER) {
+        if (exists && st->if_exists) return 0;
+        if (exists)
+            return err_set(err, ERR_BUSY,
+                           "Getting analyzing error. Detail message: Operation CREATE USER failed for "
+                           "'%s'@'%%' : user already exists.",
+                           name);
+        int rc = b->user_create(b->context, name, err);
+        if (!rc && st->password && (rc = put_password(s, st, name, err))) {
+            struct err ignored;
+            b->user_drop(b->context, name,
+                         &ignored); /* never a user without the password that was asked for */
+        }
+        return rc;
+    }
+    if (!exists && st->kind == SQL_DROP_USER && st->if_exists) return 0;
+    if (!exists)
+        return err_set(err, ERR_NOT_FOUND,
+                       "Getting analyzing error. Detail message: cannot find user '%s'@'%%'!", name);
+    switch (st->kind) {
+    case SQL_DROP_USER:
+        return b->user_drop(b->context, name, err);
+    case SQL_GRANT:
+        return b->user_grants(b->context, name, user.may | st->may, err);
+    case SQL_REVOKE:
+        return b->user_grants(b->context, name, user.may & ~st->may, err);
+    default:
+        return put_password(s, st, name, err);
+    }
+}
+
+/* ---- nodes and settings ---- */
+
+static int change_nodes(struct sql_session *s, const struct sql_statement *st, struct sql_result *r,
+                        struct err *err)
+{
+    const struct sql_backend *b = s->backend;
+    for (size_t i = 0; i < st->n_addresses; i++) {
+        const struct sql_address *a = &st->addresses[i];
+        char target[300];
+        snprintf(target, sizeof target, "%s:%d", a->host, a->port);
+        int rc = st->kind == SQL_ADD_NODE ? b->node_add(b->context, st->node_kind, a->host, a->port,
+                                                        st->properties, st->n_properties, err)
+                                          : b->node_drop(b->context, st->node_kind, a->host, a->port, err);
+        b->audit(b->context, s->user, s->peer, st->kind == SQL_ADD_NODE ? "add node" : "drop node", target,
+                 !rc, rc ? err->text : "");
+        if (rc) return rc;
+        r->n_affected++;
+    }
+    return 0;
+}
+
+static int change_settings(struct sql_session *s, const struct sql_statement *st, struct err *err)
+{
+    const struct sql_backend *b = s->backend;
+    for (size_t i = 0; i < st->n_properties; i++) {
+        int rc = b->setting_set(b->context, st->properties[i].key, st->properties[i].value, err);
+        b->audit(b->context, s->user, s->peer, "set config", st->properties[i].key, !rc,
+                 rc ? err->text : st->properties[i].value);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+/* ---- all ---- */
+
+void sql_execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                 struct sql_result *r)
+{
+    *r = (struct sql_result){.kind = SQL_RESULT_OK, .state = "00000", .text = ""};
+    const char *privilege = "";
+    struct err err = {0};
+    int rc = 0;
+    bool own_password = (st->kind == SQL_SET_PASSWORD || st->kind == SQL_ALTER_USER) &&
+                        (!st->name || !strcmp(st->name, s->user));
+    unsigned may = needs(st, &privilege);
+    if ((st->kind == SQL_SET_PASSWORD || st->kind == SQL_ALTER_USER) && !own_password) {
+        may = SQL_MAY_ADMIN;
+        privilege = "GRANT";
+    }
+    if (may && !allowed(s, may, privilege, arena, r)) {
+        s->backend->audit(s->backend->context, s->user, s->peer, "denied", privilege, false, "");
+        return;
+    }
+    switch (st->kind) {
+    case SQL_NOTHING:
+        sql_result_error(r, arena, 1065, "42000", "Query was empty");
+        return;
+    case SQL_ACCEPT:
+        return;
+    case SQL_USE:
+        if (strcasecmp(st->name, "information_schema")) {
+            sql_result_error(r, arena, SQL_ERROR_BAD_DB, "42000", "Unknown database '%s'", st->name);
+            return;
+        }
+        snprintf(s->database, sizeof s->database, "%s", st->name);
+        return;
+    case SQL_SELECT:
+        sql_table_init(&r->table, arena);
+        r->kind = SQL_RESULT_TABLE;
+        rc = sql_select(s, st, false, &r->table, &err);
+        break;
+    case SQL_SHOW:
+        sql_table_init(&r->table, arena);
+        r->kind = SQL_RESULT_TABLE;
+        rc = sql_show(s, st, &r->table, &err);
+        if (!rc) rc = sql_table_apply(&r->table, &st->clauses, &err);
+        break;
+    case SQL_EXECUTE_SCRIPT:
+        sql_execute_script(s, st, arena, r);
+        return;
+    case SQL_ADD_NODE:
+    case SQL_DROP_NODE:
+        rc = change_nodes(s, st, r, &err);
+        break;
+    case SQL_SET_CONFIG:
+        rc = change_settings(s, st, &err);
+        break;
+    default:
+        rc = user_statement(s, st, arena, &err);
+        s->backend->audit(s->backend->context, s->user, s->peer, "user", st->name ? st->name : s->user, !rc,
+                          rc ? err.text : "");
+    }
+    if (rc) fail(r, arena, &err);
+}
+
+void sql_run(struct sql_session *s, const char *text, size_t len, struct arena *arena, struct sql_result *r)
+{
+    struct sql_tokens tokens;
+    struct sql_statement statement;
+    struct err err = {0};
+    int rc = sql_lex(text, len, arena, &tokens, &err);
+    if (!rc && tokens.n_params)
+        rc = err_set(&err, ERR_INPUT,
+                     "Getting syntax error. Detail message: a '?' needs a prepared statement.");
+    if (!rc) rc = sql_parse(&tokens, arena, &statement, &err);
+    if (rc)
+        fail(r, arena, &err);
+    else
+        sql_execute(s, &statement, arena, r);
+}
+
+void sql_describe(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                  struct sql_table *t)
+{
+    struct err err;
+    sql_table_init(t, arena);
+    int rc = 0;
+    if (st->kind == SQL_SELECT)
+        rc = sql_select(s, st, true, t, &err);
+    else if (st->kind == SQL_SHOW && (s->may & SQL_MAY_LOOK || st->show > SQL_SHOW_CONFIG))
+        rc = sql_show(s, st, t, &err);
+    else if (st->kind == SQL_EXECUTE_SCRIPT)
+        sql_table_columns(t, st->target == SQL_TARGET_FRONTEND ||
+                                     (st->target == SQL_TARGET_IDS && st->n_ids == 1)
+                                 ? "result"
+                                 : "node_id,status,result");
+    t->n_rows = 0;
+    if (rc) t->n_columns = 0;
+}

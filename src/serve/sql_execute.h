@@ -1,0 +1,70 @@
+/* sql_execute.h - what a statement does: a session in, a result out. Knows nothing of packets.
+ *
+ * A result is a table, a count, or an error with MySQL's number and state. Errors of scripts are not errors
+ * here: their text is in the result, as in StarRocks.
+ */
+#ifndef SERVE_SQL_EXECUTE_H
+#define SERVE_SQL_EXECUTE_H
+
+#include "serve/sql_backend.h"
+#include "serve/sql_parse.h"
+
+#define SQL_SERVER_VERSION "8.0.33"
+
+struct sql_session {
+    const struct sql_backend *backend;
+    uint32_t connection_id;
+    char user[64];
+    char peer[64]; /* address, for the audit log */
+    char database[128];
+    unsigned may; /* asked again before each statement: a grant taken away counts at once */
+};
+
+enum {
+    SQL_ERROR_SYNTAX = 1064, /* StarRocks' number for nearly everything */
+    SQL_ERROR_ACCESS = 1045,
+    SQL_ERROR_BAD_DB = 1049,
+    SQL_ERROR_UNKNOWN_COMMAND = 1047,
+    SQL_ERROR_TOO_BIG = 1153,
+    SQL_ERROR_BUSY = 1040, /* too many connections */
+    SQL_ERROR_PRIVILEGE = 5203,
+};
+
+struct sql_result {
+    enum { SQL_RESULT_OK, SQL_RESULT_TABLE, SQL_RESULT_ERROR } kind;
+    struct sql_table table;
+    uint64_t n_affected;
+    int error;
+    const char *state; /* five characters */
+    const char *text;  /* of the error */
+};
+
+/* All text of *ret_result lives in the arena. */
+void sql_execute(struct sql_session *session, const struct sql_statement *statement, struct arena *arena,
+                 struct sql_result *ret_result);
+
+/* Text in, result out: lex, parse, execute. Parameters are an error here. */
+void sql_run(struct sql_session *session, const char *text, size_t len, struct arena *arena,
+             struct sql_result *ret_result);
+
+/* The columns a statement will have, for COM_STMT_PREPARE; none when it has no table or they depend on the
+ * run. */
+void sql_describe(struct sql_session *session, const struct sql_statement *statement, struct arena *arena,
+                  struct sql_table *ret_table);
+
+void sql_result_error(struct sql_result *r, struct arena *arena, int error, const char *state,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* ---- between the files of SQL ---- */
+
+int sql_show_nodes(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
+                   struct err *err); /* sql_show_nodes.c */
+int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
+             struct err *err); /* sql_show.c */
+int sql_select(struct sql_session *s, const struct sql_statement *st, bool describe_only, struct sql_table *t,
+               struct err *err);                                         /* sql_select.c */
+const char *sql_variable(const struct sql_session *s, const char *name); /* NULL: no such variable */
+void sql_execute_script(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                        struct sql_result *r); /* sql_script.c */
+
+#endif

@@ -1,0 +1,179 @@
+/* sql_show.c - SHOW, apart from nodes: settings, users, and the things that clients ask a server for when
+ * they connect. */
+#include <string.h>
+#include <strings.h>
+
+#include "serve/sql_execute.h"
+
+static const struct {
+    const char *name, *value;
+} variables[] = {
+    {"auto_increment_increment", "1"},
+    {"autocommit", "ON"},
+    {"character_set_client", "utf8mb4"},
+    {"character_set_connection", "utf8mb4"},
+    {"character_set_database", "utf8mb4"},
+    {"character_set_results", "utf8mb4"},
+    {"character_set_server", "utf8mb4"},
+    {"character_set_system", "utf8mb4"},
+    {"collation_connection", "utf8mb4_general_ci"},
+    {"collation_database", "utf8mb4_general_ci"},
+    {"collation_server", "utf8mb4_general_ci"},
+    {"default_storage_engine", "procprof"},
+    {"have_ssl", "DISABLED"},
+    {"init_connect", ""},
+    {"interactive_timeout", "28800"},
+    {"license", "Apache License 2.0"},
+    {"lower_case_table_names", "0"},
+    {"max_allowed_packet", "1048576"},
+    {"net_buffer_length", "16384"},
+    {"net_read_timeout", "60"},
+    {"net_write_timeout", "60"},
+    {"performance_schema", "OFF"},
+    {"query_cache_size", "0"},
+    {"query_cache_type", "OFF"},
+    {"read_only", "OFF"},
+    {"sql_auto_is_null", "OFF"},
+    {"sql_mode", "ONLY_FULL_GROUP_BY"},
+    {"sql_safe_updates", "OFF"},
+    {"sql_select_limit", "18446744073709551615"},
+    {"super_read_only", "OFF"},
+    {"system_time_zone", "UTC"},
+    {"time_zone", "SYSTEM"},
+    {"transaction_isolation", "REPEATABLE-READ"},
+    {"transaction_read_only", "OFF"},
+    {"tx_isolation", "REPEATABLE-READ"},
+    {"tx_read_only", "OFF"},
+    {"version", SQL_SERVER_VERSION},
+    {"version_comment", "procprof"},
+    {"version_compile_machine", "x86_64"},
+    {"version_compile_os", "Linux"},
+    {"wait_timeout", "28800"},
+};
+
+const char *sql_variable(const struct sql_session *s, const char *name)
+{
+    (void)s;
+    static const char *const scopes[] = {"session.", "global.", "local."};
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
+        if (!strncasecmp(name, scopes[i], strlen(scopes[i]))) {
+            name += strlen(scopes[i]);
+            break;
+        }
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (!strcasecmp(variables[i].name, name)) return variables[i].value;
+    return NULL;
+}
+
+static void add_row(struct sql_table *t, const char *const *cells)
+{
+    const char **row = sql_table_row(t);
+    for (size_t i = 0; i < t->n_columns; i++) row[i] = cells[i];
+}
+
+static int show_config(struct sql_session *s, struct sql_table *t, struct err *err)
+{
+    struct sql_setting *settings;
+    size_t n;
+    sql_table_columns(t, "Key,AliasNames,Value,Type,IsMutable,Comment");
+    int rc = s->backend->settings(s->backend->context, t->arena, &settings, &n, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < n; i++)
+        add_row(t, (const char *const[]){settings[i].key, "[]", settings[i].value, settings[i].type,
+                                         settings[i].is_mutable ? "true" : "false", settings[i].comment});
+    return 0;
+}
+
+static const char *grants_text(struct arena *arena, unsigned may, const char *user)
+{
+    if (may & SQL_MAY_ADMIN) return arena_printf(arena, "GRANT 'root' TO '%s'@'%%'", user);
+    if (may & SQL_MAY_ACT) return arena_printf(arena, "GRANT OPERATE ON SYSTEM TO USER '%s'@'%%'", user);
+    if (may & SQL_MAY_LOOK) return arena_printf(arena, "GRANT NODE ON SYSTEM TO USER '%s'@'%%'", user);
+    return NULL;
+}
+
+static int show_grants(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
+                       struct err *err)
+{
+    const char *name = st->name ? st->name : s->user;
+    struct sql_user user;
+    sql_table_columns(t, "UserIdentity,Catalog,Grants");
+    if (s->backend->user_find(s->backend->context, name, t->arena, &user, err))
+        return err_set(err, ERR_NOT_FOUND,
+                       "Getting analyzing error. Detail message: cannot find user '%s'@'%%'!", name);
+    const char *grants = grants_text(t->arena, user.may, name);
+    if (grants) add_row(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", name), NULL, grants});
+    return 0;
+}
+
+static int show_users(struct sql_session *s, struct sql_table *t, struct err *err)
+{
+    struct sql_user *users;
+    size_t n;
+    sql_table_columns(t, "User,HasPassword,Grants");
+    int rc = s->backend->users(s->backend->context, t->arena, &users, &n, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < n; i++)
+        add_row(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", users[i].name),
+                                         users[i].has_password ? "true" : "false",
+                                         grants_text(t->arena, users[i].may, users[i].name)});
+    return 0;
+}
+
+int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t, struct err *err)
+{
+    switch (st->show) {
+    case SQL_SHOW_BACKENDS:
+    case SQL_SHOW_COMPUTE_NODES:
+    case SQL_SHOW_FRONTENDS:
+        return sql_show_nodes(s, st, t, err);
+    case SQL_SHOW_CONFIG:
+        return show_config(s, t, err);
+    case SQL_SHOW_GRANTS:
+        return show_grants(s, st, t, err);
+    case SQL_SHOW_USERS:
+        return show_users(s, t, err);
+    case SQL_SHOW_VARIABLES:
+        sql_table_columns(t, "Variable_name,Value");
+        for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+            add_row(t, (const char *const[]){variables[i].name, variables[i].value});
+        return 0;
+    case SQL_SHOW_STATUS:
+        sql_table_columns(t, "Variable_name,Value");
+        return 0;
+    case SQL_SHOW_DATABASES:
+        sql_table_columns(t, "Database");
+        add_row(t, (const char *const[]){"information_schema"});
+        return 0;
+    case SQL_SHOW_TABLES:
+        sql_table_columns(t, "Tables_in_information_schema");
+        return 0;
+    case SQL_SHOW_COLUMNS:
+        return err_set(err, ERR_NOT_FOUND, "Getting analyzing error. Detail message: Unknown table '%s'.",
+                       st->name);
+    case SQL_SHOW_WARNINGS:
+        sql_table_columns(t, "Level,Code,Message");
+        return 0;
+    case SQL_SHOW_COLLATION:
+        sql_table_columns(t, "Collation,Charset,Id,Default,Compiled,Sortlen");
+        add_row(t, (const char *const[]){"utf8mb4_general_ci", "utf8mb4", "45", "Yes", "Yes", "1"});
+        add_row(t, (const char *const[]){"utf8_general_ci", "utf8", "33", "Yes", "Yes", "1"});
+        return 0;
+    case SQL_SHOW_CHARSET:
+        sql_table_columns(t, "Charset,Description,Default collation,Maxlen");
+        add_row(t, (const char *const[]){"utf8mb4", "UTF-8 Unicode", "utf8mb4_general_ci", "4"});
+        return 0;
+    case SQL_SHOW_ENGINES:
+        sql_table_columns(t, "Engine,Support,Comment,Transactions,XA,Savepoints");
+        return 0;
+    case SQL_SHOW_PLUGINS:
+        sql_table_columns(t, "Name,Status,Type,Library,License");
+        return 0;
+    case SQL_SHOW_PROCESSLIST:
+        sql_table_columns(t, "Id,User,Host,Db,Command,ConnectionStartTime,Time,State,Info");
+        add_row(t, (const char *const[]){arena_printf(t->arena, "%u", s->connection_id), s->user, s->peer,
+                                         s->database, "Query", NULL, "0", "OK", "SHOW PROCESSLIST"});
+        return 0;
+    }
+    return err_set(err, ERR_UNSUPPORTED, "this SHOW is not known");
+}

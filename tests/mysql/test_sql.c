@@ -1,0 +1,282 @@
+/* SQL text in, results out, over the double: no packets here. */
+#include "../t.h"
+
+#include "double.h"
+#include "serve/sql_execute.h"
+
+static struct double_cluster cluster;
+static struct sql_session session;
+static struct arena arena;
+static struct sql_result result;
+
+static void begin(void)
+{
+    double_init(&cluster);
+    session = (struct sql_session){.backend = &cluster.backend,
+                                   .user = "root",
+                                   .peer = "127.0.0.1",
+                                   .may = SQL_MAY_ALL,
+                                   .connection_id = 7};
+}
+
+/* Rows as "a|b\nc|d\n"; "OK" or "ERROR number state text" otherwise. */
+static const char *run(const char *sql)
+{
+    static struct buf out;
+    if (!session.backend) begin();
+    out.len = 0;
+    sql_run(&session, sql, strlen(sql), &arena, &result);
+    if (result.kind == SQL_RESULT_ERROR)
+        buf_printf(&out, "ERROR %d %s %s", result.error, result.state, result.text);
+    else if (result.kind == SQL_RESULT_OK)
+        buf_str(&out, "OK");
+    else
+        for (size_t i = 0; i < result.table.n_rows; i++)
+            for (size_t k = 0; k < result.table.n_columns; k++) {
+                buf_str(&out, result.table.rows[i][k] ? result.table.rows[i][k] : "NULL");
+                buf_char(&out, k + 1 < result.table.n_columns ? '|' : '\n');
+            }
+    return buf_cstr(&out);
+}
+
+static const char *columns(const char *sql)
+{
+    static struct buf out;
+    out.len = 0;
+    run(sql);
+    REQUIRE(result.kind == SQL_RESULT_TABLE);
+    for (size_t k = 0; k < result.table.n_columns; k++)
+        buf_printf(&out, "%s%s", k ? ", " : "", result.table.columns[k].name);
+    return buf_cstr(&out);
+}
+
+static bool says(const char *sql, const char *part)
+{
+    const char *got = run(sql);
+    if (strstr(got, part)) return true;
+    printf("# %s\n# gives: %s\n# wants: %s\n", sql, got, part);
+    return false;
+}
+
+TEST(show_columns_are_starrocks_to_the_letter)
+{
+    CHECK_STR(columns("SHOW BACKENDS"), "BackendId, IP, HeartbeatPort, BePort, HttpPort, BrpcPort, "
+                                        "LastStartTime, LastHeartbeat, Alive, SystemDecommissioned, "
+                                        "ClusterDecommissioned, TabletNum, DataUsedCapacity, AvailCapacity, "
+                                        "TotalCapacity, UsedPct, MaxDiskUsedPct, ErrMsg, Version, "
+                                        "Status, DataTotalCapacity, DataUsedPct, CpuCores, MemLimit, "
+                                        "NumRunningQueries, MemUsedPct, CpuUsedPct, DataCacheMetrics, "
+                                        "Location, StatusCode");
+    CHECK_INT(result.table.n_columns, 30);
+    CHECK_INT(result.table.n_rows, 2);
+    CHECK_STR(columns("show compute nodes"), "ComputeNodeId, IP, HeartbeatPort, BePort, HttpPort, BrpcPort, "
+                                             "LastStartTime, LastHeartbeat, Alive, SystemDecommissioned, "
+                                             "ClusterDecommissioned, ErrMsg, Version, CpuCores, MemLimit, "
+                                             "NumRunningQueries, MemUsedPct, CpuUsedPct, DataCacheMetrics, "
+                                             "HasStoragePath, StatusCode");
+    CHECK_INT(result.table.n_columns, 21);
+    CHECK_STR(columns("SHOW FRONTENDS"),
+              "Id, Name, IP, EditLogPort, HttpPort, QueryPort, RpcPort, Role, ClusterId, Join, Alive, "
+              "ReplayedJournalId, LastHeartbeat, IsHelper, ErrMsg, StartTime, Version");
+    CHECK_INT(result.table.n_columns, 17);
+    CHECK_STR(columns("SHOW PROC '/backends'"), columns("SHOW BACKENDS"));
+    setenv("TZ", "UTC", 1);
+    run("SHOW BACKENDS");
+    const char **row = result.table.rows[0];
+    CHECK_STR(row[0], "10002");
+    CHECK_STR(row[6], "2023-11-14 22:13:20");
+    CHECK_STR(row[8], "true");
+    CHECK_STR(row[12], "0.000 B");
+    CHECK_STR(row[15], "0.00 %");
+    CHECK_STR(row[19], "{\"lastSuccessReportTabletsTime\":\"2023-11-14 22:13:20\"}");
+    CHECK_STR(row[23], "0.000B");
+    CHECK_STR(row[29], "OK");
+    CHECK_STR(result.table.rows[1][17], "connection refused");
+    CHECK_STR(result.table.rows[1][29], "DISCONNECTED");
+    run("SHOW COMPUTE NODES");
+    CHECK(result.table.rows[0][6] == NULL);
+    CHECK_STR(result.table.rows[0][20], "CONNECTING");
+    run("SHOW FRONTENDS");
+    CHECK_STR(result.table.rows[0][7], "LEADER");
+}
+
+TEST(show_clauses)
+{
+    CHECK(says("SHOW BACKENDS WHERE Alive = true", "10002|10.0.0.2"));
+    CHECK_INT(result.table.n_rows, 1);
+    run("SHOW BACKENDS WHERE backendid IN (10002, 10003) AND NOT (Alive = 'true') OR IP LIKE '%.99'");
+    CHECK_INT(result.table.n_rows, 1);
+    CHECK_STR(result.table.rows[0][0], "10003");
+    run("SHOW BACKENDS LIKE '%.3'");
+    CHECK_INT(result.table.n_rows, 1);
+    run("SHOW BACKENDS ORDER BY BackendId DESC LIMIT 1");
+    CHECK_STR(result.table.rows[0][0], "10003");
+    run("SHOW BACKENDS ORDER BY 1 LIMIT 1 OFFSET 1");
+    CHECK_STR(result.table.rows[0][0], "10003");
+    run("SHOW BACKENDS LIMIT 1, 5;");
+    CHECK_INT(result.table.n_rows, 1);
+    run("SHOW BACKENDS LIMIT 99, 5");
+    CHECK_INT(result.table.n_rows, 0);
+    run("SHOW BACKENDS WHERE BackendId BETWEEN 10003 AND 99999 AND ErrMsg IS NOT NULL AND HttpPort * 2 = "
+        "16080 AND LOWER(IP) <> 'x'");
+    CHECK_INT(result.table.n_rows, 1);
+    CHECK(says("SHOW BACKENDS WHERE Nope = 1", "Column 'Nope' cannot be resolved"));
+    CHECK(says("SHOW BACKENDS ORDER BY 31", "ORDER BY position 31"));
+    CHECK(says("SHOW VARIABLES LIKE 'version%'", "version_comment|procprof"));
+    CHECK(says("SHOW GLOBAL VARIABLES WHERE Variable_name = 'autocommit'", "autocommit|ON"));
+    CHECK(says("ADMIN SHOW FRONTEND CONFIG LIKE '%cpu%'", "proc_profile_cpu_enable|[]|true|boolean|true|"));
+}
+
+TEST(small_selects)
+{
+    CHECK_STR(run("select @@version_comment limit 1"), "procprof\n");
+    CHECK_STR(columns("select @@version_comment limit 1"), "@@version_comment");
+    CHECK_STR(run("SELECT 1"), "1\n");
+    CHECK_STR(run("SELECT DATABASE()"), "NULL\n");
+    CHECK_STR(run("/* ApplicationName=x */ SELECT VERSION() AS v, 1 + 1 two"), "8.0.33|2\n");
+    CHECK_STR(run("SELECT VERSION() AS v, USER(), 1 + 1 `two`, CONNECTION_ID()"), "8.0.33|'root'@'%'|2|7\n");
+    CHECK_STR(columns("SELECT VERSION() AS v, USER(), 1 + 1 `two`"), "v, USER(), two");
+    CHECK_STR(run("SELECT @@session.auto_increment_increment AS a, @@sql_mode AS m, @@autocommit"),
+              "1|ONLY_FULL_GROUP_BY|1\n");
+    CHECK_STR(run("select 'it''s', \"a\\\"b\", 'x\\ny', CONCAT('a', 1)"), "it's|a\"b|x\ny|a1\n");
+    CHECK_STR(run("SELECT 1 WHERE 1 = 2"), "");
+    CHECK(says("select $$", "Column '$$' cannot be resolved"));
+    CHECK(says("select * from t", "Unknown table 't'"));
+    CHECK(says("select @@nope", "Unknown system variable 'nope'"));
+    CHECK(says("", "ERROR 1065"));
+    CHECK_STR(run("SET NAMES utf8mb4"), "OK");
+    CHECK_STR(run("/*!40101 SET NAMES utf8 */"), "OK");
+    CHECK_STR(run("SET autocommit=1, sql_mode = concat(@@sql_mode,',STRICT_TRANS_TABLES')"), "OK");
+    CHECK_STR(run("USE information_schema"), "OK");
+    CHECK_STR(run("SELECT DATABASE()"), "information_schema\n");
+    CHECK(says("USE nope", "ERROR 1049 42000 Unknown database 'nope'"));
+}
+
+TEST(syntax_errors_say_where)
+{
+    CHECK_STR(run("SHOW NONSENSE"),
+              "ERROR 1064 HY000 Getting syntax error at line 1, column 5. Detail message: Unexpected input "
+              "'NONSENSE', "
+              "expected BACKENDS, COMPUTE NODES, FRONTENDS, VARIABLES or another thing that SHOW knows.");
+    CHECK(says("SELECT\n  (1",
+               "line 2, column 4. Detail message: Unexpected end of the statement, expected ')'"));
+    CHECK(says("SELECT 'abc", "column 7. Detail message: this quote does not end"));
+    CHECK(says("SELECT 1 /* abc", "this comment does not end"));
+    CHECK(
+        says("SHOW BACKENDS; SHOW FRONTENDS", "Unexpected input 'SHOW', expected the end of the statement"));
+    CHECK(says("ADMIN EXECUTE ON x 'y'",
+               "expected FRONTEND, ALL BACKENDS, ALL COMPUTE NODES or the id of a node"));
+    CHECK(says("SELECT ?", "needs a prepared statement"));
+    CHECK(says("ALTER SYSTEM ADD BACKEND 'host'", "expected 'host:port'"));
+    CHECK(says("ALTER SYSTEM ADD BACKEND 'a:b:1'", "expected 'host:port'"));
+    CHECK(says("ALTER SYSTEM ADD BACKEND 'host:70000'", "expected 'host:port'"));
+    struct buf b = {0};
+    buf_str(&b, "SELECT 1");
+    for (int i = 0; i < 100000; i++) buf_str(&b, "+1");
+    CHECK(says(buf_cstr(&b), "a shorter expression"));
+    b.len = 0;
+    buf_str(&b, "SELECT ");
+    for (int i = 0; i < 100000; i++) buf_str(&b, "(");
+    CHECK(says(buf_cstr(&b), "too deep"));
+}
+
+TEST(nodes_come_and_go)
+{
+    CHECK_STR(run("ALTER SYSTEM ADD BACKEND '10.0.0.9:8060', 'db-7.example:8060'"), "OK");
+    CHECK_INT(result.n_affected, 2);
+    CHECK_STR(run("ALTER SYSTEM ADD COMPUTE NODE '[::1]:9050' PROPERTIES (\"http_port\" = \"8041\", "
+                  "\"brpc_port\" = 8061)"),
+              "OK");
+    CHECK(says("SHOW COMPUTE NODES WHERE IP = '::1'", "|::1|9050|0|8041|8061|"));
+    CHECK(says("SHOW BACKENDS WHERE BackendId = 10005", "10005|10.0.0.9"));
+    CHECK_STR(run("ALTER SYSTEM DROP BACKEND '10.0.0.9:8060'"), "OK");
+    run("SHOW BACKENDS WHERE BackendId = 10005");
+    CHECK_INT(result.table.n_rows, 0);
+    CHECK(says("ALTER SYSTEM DROP BACKEND '10.0.0.9:8060'", "Backend does not exist[10.0.0.9:8060]"));
+    CHECK(says("ALTER SYSTEM ADD BACKEND 'h:1' PROPERTIES (\"nope\" = \"1\")", "unknown property \"nope\""));
+    CHECK(strstr(cluster.last_audit, "root@127.0.0.1 add node h:1 failed") != NULL);
+}
+
+TEST(settings)
+{
+    CHECK_STR(run("ADMIN SET FRONTEND CONFIG (\"proc_profile_cpu_enable\"=\"false\")"), "OK");
+    CHECK(says("ADMIN SHOW FRONTEND CONFIG WHERE Key = 'proc_profile_cpu_enable'", "|false|"));
+    CHECK(says("ADMIN SET FRONTEND CONFIG ('nope'='1')", "Config 'nope' does not exist"));
+}
+
+TEST(scripts_on_nodes)
+{
+    CHECK_STR(run("ADMIN EXECUTE ON 10002 'System.print(HeapProf.getInstance().enable_prof())'"),
+              "instance of HeapProf\n");
+    CHECK_STR(columns("ADMIN EXECUTE ON 10002 'System.print(1)'"), "result");
+    CHECK_STR(run("ADMIN EXECUTE ON 10002 'System.print(HeapProf.getInstance().has_enable())'"), "true\n");
+    CHECK(says("ADMIN EXECUTE ON 10002 'System.print(HeapProf.getInstance().dump_dot_snapshot())'",
+               "digraph \""));
+    CHECK(result.table.n_rows > 5);
+    CHECK_STR(run("ADMIN EXECUTE ON 10002 'var x = 1'"), "\n");
+    CHECK_INT(result.table.n_rows, 1);
+    CHECK_STR(run("ADMIN EXECUTE ON 10002 'System.print(\"a\\\\n\\\\nb\\\\n\\\\n\")'"), "a\n\nb\n");
+    CHECK_STR(run("ADMIN EXECUTE ON 99 'System.print(1)'"), "ERROR 1064 HY000 node not found: 99");
+    CHECK_STR(
+        run("ADMIN EXECUTE ON 10003,99,10002,10003 'System.print(HeapProf.getInstance().has_enable())'"),
+        "99|ERROR|node not found\n10002|OK|true\n10003|OK|Runtime error: "
+        "http://10.0.0.3:8040/pprof/heap/status: Connection "
+        "refused\n  at: main:1\n");
+    CHECK_STR(columns("ADMIN EXECUTE ON ALL BACKENDS 'System.print(1)\nSystem.print(2)'"),
+              "node_id, status, result");
+    CHECK_STR(run("ADMIN EXECUTE ON ALL BACKENDS 'System.print(1)\nSystem.print(2)'"),
+              "10002|OK|1\n2\n10003|OK|1\n2\n");
+    CHECK_STR(run("ADMIN EXECUTE ON ALL COMPUTE NODES 'System.print(1)'"), "10004|OK|1\n");
+    CHECK_STR(run("ADMIN EXECUTE ON FRONTEND 'System.print(1)'"), "1\n");
+    CHECK(strstr(cluster.last_audit, "root@127.0.0.1 execute 10001 ok System.print(1)") != NULL);
+}
+
+TEST(users_and_grants)
+{
+    CHECK_STR(run("CREATE USER 'anna'@'%' IDENTIFIED BY 'secret'"), "OK");
+    CHECK(says("CREATE USER anna", "user already exists"));
+    CHECK_STR(run("CREATE USER IF NOT EXISTS anna"), "OK");
+    session.may = 0;
+    snprintf(session.user, sizeof session.user, "anna");
+    CHECK(says("SHOW BACKENDS", "ERROR 5203 42000 Access denied; you need (at least one of) the OPERATE, "
+                                "NODE privilege(s) on SYSTEM"));
+    CHECK(says("ADMIN EXECUTE ON 10002 'System.print(1)'",
+               "ERROR 5203 42000 Access denied; you need (at least one of) the OPERATE privilege(s)"));
+    CHECK(says("GRANT OPERATE ON SYSTEM TO anna", "ERROR 5203"));
+    CHECK(says("SET PASSWORD FOR root = PASSWORD('x')", "ERROR 5203"));
+    CHECK(says("SHOW GRANTS FOR root", "ERROR 5203"));
+    CHECK(says("ALTER SYSTEM DROP BACKEND '10.0.0.2:8040'", "ERROR 5203"));
+    CHECK(says("ADMIN SET FRONTEND CONFIG ('proc_profile_cpu_enable'='false')", "ERROR 5203"));
+    CHECK_STR(run("SELECT 1"), "1\n");
+    CHECK_STR(run("SET PASSWORD = PASSWORD('own')"), "OK");
+    session.may = SQL_MAY_ALL;
+    snprintf(session.user, sizeof session.user, "root");
+    CHECK_STR(run("GRANT NODE ON SYSTEM TO USER anna"), "OK");
+    CHECK_STR(run("SHOW GRANTS FOR 'anna'@'%'"), "'anna'@'%'|NULL|GRANT NODE ON SYSTEM TO USER 'anna'@'%'\n");
+    session.may = double_user(&cluster, "anna")->user.may;
+    run("SHOW BACKENDS");
+    CHECK_INT(result.table.n_rows, 2);
+    CHECK(says("ADMIN EXECUTE ON 10002 'System.print(1)'", "ERROR 5203"));
+    session.may = SQL_MAY_ALL;
+    CHECK_STR(run("GRANT cluster_admin TO 'anna'"), "OK");
+    CHECK_INT(double_user(&cluster, "anna")->user.may, SQL_MAY_LOOK | SQL_MAY_ACT);
+    CHECK_STR(run("REVOKE OPERATE ON SYSTEM FROM anna"), "OK");
+    CHECK_INT(double_user(&cluster, "anna")->user.may, 0);
+    CHECK_STR(run("SET PASSWORD FOR anna = PASSWORD('test')"), "OK");
+    uint8_t hash[20], want[20] = {0x94, 0xbd, 0xce, 0xbe, 0x19, 0x08, 0x3c, 0xe2, 0xa1, 0xf9,
+                                  0x59, 0xfd, 0x02, 0xf9, 0x64, 0xc7, 0xaf, 0x4c, 0xfc, 0x29};
+    memcpy(hash, double_user(&cluster, "anna")->user.sha1_twice, 20);
+    CHECK(!memcmp(hash, want, 20)); /* *94BDCEBE19083CE2A1F959FD02F964C7AF4CFC29, as MySQL has it */
+    CHECK_STR(run("SET PASSWORD FOR anna = ''"), "OK");
+    CHECK_STR(run("ALTER USER anna IDENTIFIED WITH mysql_native_password AS "
+                  "'*94BDCEBE19083CE2A1F959FD02F964C7AF4CFC29'"),
+              "OK");
+    CHECK(!memcmp(double_user(&cluster, "anna")->user.sha1_twice, want, 20));
+    CHECK(says("CREATE USER b IDENTIFIED BY PASSWORD '*12'", "40 hexadecimal digits"));
+    CHECK(double_user(&cluster, "b") == NULL);
+    CHECK_STR(run("DROP USER anna"), "OK");
+    CHECK(says("DROP USER anna", "cannot find user 'anna'@'%'"));
+    CHECK_STR(run("DROP USER IF EXISTS anna"), "OK");
+}
+
+TEST_MAIN()
