@@ -1,7 +1,186 @@
-/* agent.c - the public functions of include/procprof.h. */
+/* agent.c - the public functions of include/procprof.h, and what happens at start and fork. */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/config.h"
+#include "agent/hot/sampler.h"
+#include "agent/kinds.h"
+#include "agent/labels.h"
+#include "agent/server.h"
+#include "agent/tables.h"
+#include "agent/threads.h"
 #include "procprof.h"
 
-__attribute__((visibility("default"))) const char *pp_version(void)
+#define PUBLIC __attribute__((visibility("default")))
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* start and stop */
+static bool started, forks_are_watched;
+static char listen_address[256];
+static _Thread_local struct err last_error;
+
+PUBLIC const char *pp_version(void)
 {
     return "0.1.0";
+}
+
+PUBLIC const char *pp_error_text(void)
+{
+    return last_error.text;
+}
+
+/* In the child only the calling thread exists; everything the others held is theirs no more. */
+static void after_fork_in_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    epoch_reset(&sampler_epoch);
+    server_forked();
+    threads_forked();
+    tables_forked();
+    labels_forked();
+    kinds_forked();
+    bool was_started = started;
+    started = false;
+    if (was_started && config_flag("fork", false)) agent_follow_fork(listen_address);
+}
+
+int agent_start(const char *settings, struct err *err)
+{
+    pthread_mutex_lock(&lock);
+    int status = started ? err_set(err, ERR_BUSY, "the agent runs already") : config_load(settings, err);
+    if (!status) {
+        snprintf(listen_address, sizeof listen_address, "%s", config_text("listen", "off"));
+        if (!forks_are_watched) forks_are_watched = pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
+        status = server_start(listen_address, err);
+    }
+    if (!status) started = true;
+    pthread_mutex_unlock(&lock);
+    if (!status) kinds_agent_started();
+    return status;
+}
+
+bool agent_is_started(void)
+{
+    return started;
+}
+
+PUBLIC int pp_agent_start(const struct pp_options *o)
+{
+    char settings[4096];
+    struct pp_options none = {.size = sizeof none};
+    if (!o) o = &none;
+    if (o->size < sizeof none)
+        return err_set(&last_error, ERR_INPUT, "pp_options.size is %zu, must be sizeof(struct pp_options)",
+                       o->size);
+    int n = snprintf(settings, sizeof settings, "listen=%s%s%s%s%s", o->listen ? o->listen : "off",
+                     o->token ? ",token=" : "", o->token ? o->token : "", o->settings ? "," : "",
+                     o->settings ? o->settings : "");
+    if (n >= (int)sizeof settings) return err_set(&last_error, ERR_LIMIT, "the settings are too long");
+    return agent_start(settings, &last_error);
+}
+
+PUBLIC void pp_agent_stop(void)
+{
+    pthread_mutex_lock(&lock);
+    if (started) server_stop();
+    started = false;
+    pthread_mutex_unlock(&lock);
+}
+
+PUBLIC int pp_agent_port(void)
+{
+    return server_port();
+}
+
+static int write_form(struct output *o, const char *format, struct pages_buf *body)
+{
+    if (o->has_raw) {
+        *body = o->raw;
+        o->raw = (struct pages_buf){0};
+        return 0;
+    }
+    if (!format || !strcmp(format, "proto")) return output_write_proto(o, body, &last_error);
+    if (!strcmp(format, "text")) return output_write_text(o, body, &last_error);
+    if (strcmp(format, "legacy"))
+        return err_set(&last_error, ERR_INPUT, "format \"%s\": must be proto, legacy or text", format);
+    int status = output_merge_stacks(o, &last_error);
+    return status ? status : output_write_legacy(o, body, &last_error);
+}
+
+static int capture(const struct pp_capture *c, struct pages_buf *body)
+{
+    if (!c || c->size < sizeof *c || !c->kind)
+        return err_set(&last_error, ERR_INPUT, "pp_capture: size or kind is not set");
+    if (!started) return err_set(&last_error, ERR_UNSUPPORTED, "pp_agent_start has not been called");
+    const struct kind *k = kind_find(c->kind, strlen(c->kind));
+    if (!k) return err_set(&last_error, ERR_NOT_FOUND, "there is no profile called \"%s\" here", c->kind);
+    struct kind_options options = {
+        .seconds = c->seconds, .has_seconds = c->seconds > 0, .rate = c->frequency, .query = ""};
+    options.legacy = c->format && !strcmp(c->format, "legacy");
+    struct output o = {0};
+    threads_own_begin(); /* the thread that waits is in no profile */
+    int status = kind_capture(k, &options, NULL, &o, &last_error);
+    if (!status) {
+        status = write_form(&o, c->format, body);
+        output_free(&o);
+        if (status) pages_buf_free(body);
+    }
+    threads_own_end();
+    return status;
+}
+
+PUBLIC int pp_profile(const struct pp_capture *c, void **bytes, size_t *n_bytes)
+{
+    struct pages_buf body = {0};
+    int status = capture(c, &body);
+    if (status) return status;
+    /* pp_free gets the size of the content; what lies behind it on whole pages goes back now. */
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), kept = (body.size + page - 1) / page * page;
+    if (kept == 0) kept = page;
+    if (body.room > kept) pages_unmap(body.data + kept, body.room - kept);
+    *bytes = body.data;
+    *n_bytes = body.size;
+    return 0;
+}
+
+PUBLIC void pp_free(void *bytes, size_t n_bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (bytes) pages_unmap(bytes, n_bytes ? (n_bytes + page - 1) / page * page : page);
+}
+
+PUBLIC int pp_profile_to_file(const struct pp_capture *c, const char *path)
+{
+    struct pages_buf body = {0};
+    char temporary[4096];
+    if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
+        return err_set(&last_error, ERR_INPUT, "the path is too long");
+    int status = capture(c, &body);
+    if (status) return status;
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    size_t done = 0;
+    while (fd >= 0 && done < body.size) {
+        ssize_t n = write(fd, body.data + done, body.size - done);
+        if (n < 0) break;
+        done += (size_t)n;
+    }
+    int why = errno;
+    if (fd < 0 || done < body.size || close(fd) || rename(temporary, path)) {
+        if (fd >= 0) unlink(temporary);
+        status = err_errno(&last_error, why, "writing %s", path);
+    }
+    pages_buf_free(&body);
+    return status;
+}
+
+PUBLIC int pp_label_set(const char *key, const char *value)
+{
+    if (!key || !*key) return err_set(&last_error, ERR_INPUT, "a label needs a key");
+    if (labels_set(key, value)) return err_set(&last_error, ERR_LIMIT, "too many labels");
+    return 0;
 }

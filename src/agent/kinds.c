@@ -1,8 +1,11 @@
 /* kinds.c - the table of kinds, query parameters, and a capture from begin to end. */
 #include "agent/kinds.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+
+#include "agent/tables.h"
 
 /* The linker gathers what KIND_REGISTER put into the section. Weak: a library without kinds still links. */
 extern const struct kind *const __start_procprof_kinds[] __attribute__((weak, visibility("hidden")));
@@ -78,6 +81,7 @@ static void wait_ticking(const struct kind *k, double seconds, const volatile bo
     int64_t end = now_ns(CLOCK_MONOTONIC) + (int64_t)(seconds * 1e9);
     for (int64_t left; (left = end - now_ns(CLOCK_MONOTONIC)) > 0 && !(cancel && *cancel);) {
         nanosleep(&(struct timespec){.tv_nsec = left < TICK_NS ? left : TICK_NS}, NULL);
+        tables_refresh();
         if (k->tick) k->tick();
     }
 }
@@ -126,8 +130,19 @@ static int capture_difference(const struct kind *k, const struct kind_options *o
     return status;
 }
 
-int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
-                 struct output *output, struct err *err)
+/* One capture of a kind at a time, whoever asks (HTTP, the API). */
+#define MAX_KINDS 32
+static _Atomic bool busy[MAX_KINDS];
+
+static _Atomic bool *busy_flag(const struct kind *k)
+{
+    for (const struct kind *const *at = __start_procprof_kinds; at < __stop_procprof_kinds; at++)
+        if (*at == k && at - __start_procprof_kinds < MAX_KINDS) return &busy[at - __start_procprof_kinds];
+    return &busy[MAX_KINDS - 1];
+}
+
+static int capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
+                   struct output *output, struct err *err)
 {
     if (k->is_capture) return capture_between(k, options, cancel, output, err);
     if (!options->has_seconds || options->seconds <= 0) return snapshot(k, options, output, err);
@@ -136,4 +151,28 @@ int kind_capture(const struct kind *k, const struct kind_options *options, const
     status = capture_difference(k, options, cancel, output, err);
     if (k->stop) k->stop();
     return status;
+}
+
+int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
+                 struct output *output, struct err *err)
+{
+    _Atomic bool *flag = busy_flag(k);
+    if (atomic_exchange(flag, true))
+        return err_set(err, ERR_BUSY, "a %s is being taken already; ask again when it has ended", k->name);
+    int status = capture(k, options, cancel, output, err);
+    atomic_store(flag, false);
+    return status;
+}
+
+void kinds_forked(void)
+{
+    memset((void *)busy, 0, sizeof busy);
+    for (const struct kind *const *k = __start_procprof_kinds; k < __stop_procprof_kinds; k++)
+        if ((*k)->forked) (*k)->forked();
+}
+
+void kinds_agent_started(void)
+{
+    for (const struct kind *const *k = __start_procprof_kinds; k < __stop_procprof_kinds; k++)
+        if ((*k)->agent_started) (*k)->agent_started();
 }

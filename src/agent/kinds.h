@@ -73,4 +73,8 @@ const struct kind *kind_next(const struct kind *previous);     /* NULL starts; i
 int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
                  struct output *output, struct err *err);
 
+/* Called by the agent: every kind's hook of that name. */
+void kinds_agent_started(void);
+void kinds_forked(void);
+
 #endif

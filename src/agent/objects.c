@@ -3,15 +3,11 @@
  * nobody a crash. */
 #include "agent/objects.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/cfi_int.h"
+#include "agent/elf_file.h"
 #include "agent/own_memory.h"
 #include "base/rd.h"
 
@@ -116,48 +112,19 @@ static int build_from_memory(const struct object *o, struct cfi_table *ret_table
     return status;
 }
 
-/* A section of a mapped file by name; an empty reader when it is not there or is compressed. */
-static struct rd section_of_file(const uint8_t *file, size_t size, const char *name)
-{
-    const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)(const void *)file;
-    struct rd none = {0};
-    if (size < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_shentsize != sizeof(ElfW(Shdr)) ||
-        e->e_shoff > size || (size - e->e_shoff) / sizeof(ElfW(Shdr)) < e->e_shnum ||
-        e->e_shstrndx >= e->e_shnum || (e->e_shoff & 7))
-        return none;
-    const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file + e->e_shoff),
-                     *strings = &sections[e->e_shstrndx];
-    if (strings->sh_offset > size || strings->sh_size > size - strings->sh_offset) return none;
-    for (unsigned i = 0; i < e->e_shnum; i++) {
-        const ElfW(Shdr) *s = &sections[i];
-        struct rd at = rd_over(file + strings->sh_offset, strings->sh_size);
-        rd_skip(&at, s->sh_name);
-        const char *found = rd_cstr(&at);
-        if (!found || strcmp(found, name) || s->sh_type == SHT_NOBITS || (s->sh_flags & SHF_COMPRESSED))
-            continue;
-        if (s->sh_offset > size || s->sh_size > size - s->sh_offset) return none;
-        return rd_over(file + s->sh_offset, s->sh_size);
-    }
-    return none;
-}
-
 static int build_from_file(const struct object *o, struct cfi_table *ret_table, struct err *err)
 {
-    int fd = o->path[0] ? open(o->path, O_RDONLY | O_CLOEXEC) : -1;
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) || st.st_size <= 0) {
-        if (fd >= 0) close(fd);
+    struct elf_file f;
+    if (!o->path[0] || !elf_file_open(&f, o->path))
         return err_set(err, ERR_NOT_FOUND, "%s cannot be opened", o->path);
-    }
-    uint8_t *file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (file == MAP_FAILED) return err_set(err, ERR_IO, "%s cannot be mapped", o->path);
-    struct rd frames = section_of_file(file, (size_t)st.st_size, ".debug_frame");
+    const ElfW(Shdr) *section = elf_file_find(&f, SHT_PROGBITS, ".debug_frame");
+    struct elf_part frames = section ? elf_file_load(&f, section) : (struct elf_part){0};
     struct cfi_section s = {
-        .bytes = frames.p, .n_bytes = rd_left(&frames), .bias = o->bias, .is_debug_frame = true};
+        .bytes = frames.bytes, .n_bytes = frames.n_bytes, .bias = o->bias, .is_debug_frame = true};
     int status = s.n_bytes ? cfi_build(&s, OWN_MACHINE, o->code_begin, o->code_end, ret_table, err)
                            : err_set(err, ERR_NOT_FOUND, "%s has no frame information", o->path);
-    munmap(file, (size_t)st.st_size);
+    elf_part_free(&frames);
+    elf_file_close(&f);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "agent/tables.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +22,7 @@ struct known { /* one object whose table we have */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned n_holders;
+static _Atomic unsigned n_holders; /* changed under the lock */
 static struct object_counts counts;
 static bool have_counts;
 static struct pages_buf knowns; /* struct known[] */
@@ -158,6 +159,11 @@ void tables_release(void)
     pthread_mutex_lock(&lock);
     if (n_holders) n_holders--;
     pthread_mutex_unlock(&lock);
+}
+
+bool tables_are_held(void)
+{
+    return atomic_load(&n_holders) != 0;
 }
 
 void tables_refresh(void)

@@ -8,12 +8,16 @@
 #ifndef AGENT_TABLES_H
 #define AGENT_TABLES_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* From now on the tables are kept fresh; the first one builds them (5 to 50 ms for a large program) before
  * this returns. Any thread that may allocate and lock; never a handler. */
 int tables_hold(struct err *err);
 void tables_release(void); /* the tables stay as they are: the next hold only looks for changes */
+
+bool tables_are_held(void);
 
 /* Looks for changes now. Called by the housekeeping; cheap when nothing changed. */
 void tables_refresh(void);

@@ -15,7 +15,7 @@ bool safe_probe(uintptr_t address)
 bool safe_extend(struct safe_memory *m, uintptr_t address)
 {
     uintptr_t page = address & ~(uintptr_t)(SAFE_PAGE - 1);
-    if (page < SAFE_PAGE || page > UINTPTR_MAX / 2) return false;
+    if (m->shift || page < SAFE_PAGE || page > UINTPTR_MAX / 2) return false;
     if (!safe_probe(address)) return false;
     if (page == m->hi) {
         m->hi = page + SAFE_PAGE;

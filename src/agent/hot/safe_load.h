@@ -16,6 +16,8 @@
 
 struct safe_memory {
     uintptr_t lo, hi; /* [lo, hi) can be read */
+    intptr_t shift; /* 0; or the bytes are a copy that stands this much further, and nothing outside of it is
+                       touched */
 };
 
 /* Can the 8 bytes at the 8-aligned address be read? Keeps errno. */
@@ -29,7 +31,7 @@ safe_load(struct safe_memory *m, uintptr_t address, uintptr_t *ret_value)
 {
     if (__builtin_expect(address & (sizeof(uintptr_t) - 1), 0)) return false;
     if (__builtin_expect(address < m->lo || address >= m->hi, 0) && !safe_extend(m, address)) return false;
-    *ret_value = *(const volatile uintptr_t *)address;
+    *ret_value = *(const volatile uintptr_t *)(address + (uintptr_t)m->shift);
     return true;
 }
 

@@ -80,6 +80,10 @@ NOT_SANITIZED int unwind_step(struct unwind_source *s, const struct unwind_rule 
 {
     uintptr_t cfa, pc, fp = r->fp;
     int ra_offset = rule->ra_offset;
+    bool fp_is_unknown = r->fp_is_unknown;
+    if (fp_is_unknown && (rule->cfa == UNWIND_CFA_FP || rule->cfa == UNWIND_CFA_DEREF_FP ||
+                          rule->cfa == UNWIND_CFA_NONE || rule->fp == UNWIND_FP_AT_FP))
+        return -1;
     switch (rule->cfa) {
     case UNWIND_CFA_SP:
         cfa = r->sp + (intptr_t)rule->cfa_offset;
@@ -117,6 +121,7 @@ NOT_SANITIZED int unwind_step(struct unwind_source *s, const struct unwind_rule 
     }
     if (rule->fp == UNWIND_FP_AT_CFA) {
         if (!safe_load(&s->memory, cfa + (intptr_t)rule->fp_offset, &fp)) return -1;
+        fp_is_unknown = false;
     } else if (rule->fp == UNWIND_FP_AT_FP) {
         if (!safe_load(&s->memory, r->fp + (intptr_t)rule->fp_offset, &fp)) return -1;
     } else if (rule->fp == UNWIND_FP_UNKNOWN) {
@@ -126,7 +131,7 @@ NOT_SANITIZED int unwind_step(struct unwind_source *s, const struct unwind_rule 
     /* Upwards always; a leaf that has not touched the stack (aarch64) may stand still once. */
     if (cfa < r->sp || (cfa == r->sp && rule->ra != UNWIND_RA_IN_LR)) return -1;
     if (pc < SAFE_PAGE) return pc == 0 ? 0 : -1;
-    *r = (struct unwind_registers){.pc = pc, .sp = cfa, .fp = fp};
+    *r = (struct unwind_registers){.pc = pc, .sp = cfa, .fp = fp, .fp_is_unknown = fp_is_unknown};
     return 1;
 }
 

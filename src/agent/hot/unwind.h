@@ -64,6 +64,7 @@ struct unwind_registers {
     const uintptr_t *all; /* by DWARF number, where the thread was interrupted; NULL in callers */
     bool pc_is_exact;     /* not a return address */
     bool lr_is_live;      /* aarch64: the leaf's, or right above a signal frame */
+    bool fp_is_unknown;   /* the stack of a sleeping thread, seen from outside: only pc and sp are known */
 };
 
 /* What the walk sees. Tests make their own; the process's are unwind_published. */

@@ -1,0 +1,16 @@
+/* agent.h - start of the library, for both ways in: linked (include/procprof.h) and preloaded (preload.c). */
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+int agent_start(const char *settings, struct err *err);
+bool agent_is_started(void);
+
+/* In the child of a fork, when the setting fork=1 says so: a thread that starts the server as soon as the
+ * address is free. */
+void agent_follow_fork(const char *address);
+
+#endif

@@ -1,0 +1,56 @@
+/* capture.h - what the CPU and the wall-clock profiler share: the table of a capture, the threads in it, and
+ * how it becomes output. */
+#ifndef AGENT_CAPTURE_H
+#define AGENT_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/hot/sampler.h"
+#include "agent/kinds.h"
+#include "agent/threads.h"
+
+#define CAPTURE_MAX_THREADS 16384
+
+struct capture_thread { /* beside sampler_thread of the same index */
+    bool used, seen;
+    int timer; /* the kernel's number */
+    bool has_timer;
+    char name[THREAD_NAME_BYTES];
+    int64_t begin_cpu_ns;
+};
+
+struct capture {
+    unsigned which; /* SAMPLER_CPU, SAMPLER_WALL */
+    struct stack_table *table;
+    size_t table_bytes;
+    struct sampler_thread *counts;
+    struct capture_thread *threads; /* both CAPTURE_MAX_THREADS long, untouched pages cost nothing */
+    uint32_t n_threads;             /* highest index in use + 1 */
+    uint32_t first_free;            /* no index below is free */
+    uint32_t *index_of;             /* by tid (below 2^22: the kernel's limit): index + 1 */
+    uint32_t *name_of;              /* by tid: index + 1 into names */
+    struct pages_buf names;         /* of threads that ended: struct capture_name[] */
+    int64_t period_ns;
+    int signal_number;
+};
+
+struct capture_name {
+    uint32_t tid;
+    char name[THREAD_NAME_BYTES];
+};
+
+/* Holds the unwind tables, takes the signal, makes the table and lets the handler see it. */
+int capture_begin(struct capture *c, unsigned which, const struct kind_options *options, struct err *err);
+/* The handler no longer counts, and none is still counting, when this returns. The table stays. */
+void capture_end(struct capture *c);
+void capture_free(struct capture *c);
+
+int64_t capture_thread_find(const struct capture *c, uint32_t tid); /* index, or -1 */
+int64_t capture_thread_add(struct capture *c, uint32_t tid);        /* index, or -1 when there are too many */
+void capture_thread_remove(struct capture *c, uint32_t index); /* remembers its name when it has samples */
+
+/* Adds every stack of the table: values are those of the counters, in the order the types ask for. */
+void capture_output(struct capture *c, bool with_state, struct output *o);
+
+#endif

@@ -1,0 +1,234 @@
+/* cpu.c - the CPU profiler: one timer for each thread, on the clock of the CPU time of that very thread.
+ *
+ * The first period of a timer is cut at random, so that threads which live shorter than a period are counted
+ * as often as they deserve. Periods the kernel could not deliver one by one (its tick is coarser) come as
+ * overruns and weigh in. What should have come and did not (a thread that blocks every signal, a table that
+ * was full) is known from the thread's own CPU clock and is written into the profile as lost.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/capture.h"
+#include "agent/config.h"
+#include "agent/profsignal.h"
+#include "agent/tables.h"
+
+#define DEFAULT_HZ 100
+#define MAX_HZ     10000
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over `now`: the capture, its threads */
+static struct capture now;
+static bool running;
+static uint64_t random_state;
+static uint64_t n_lost_blocked,
+    n_lost_threads; /* of threads that block the signal; threads that got no timer */
+
+static uint64_t random_next(void)
+{
+    if (!random_state && getrandom(&random_state, sizeof random_state, GRND_NONBLOCK) != sizeof random_state)
+        random_state = (uint64_t)time(NULL) << 20 ^ (uintptr_t)&random_state;
+    random_state |= 1;
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* The kernel's name for "CPU time of thread tid" (posix-timers.h: ~tid, per thread, scheduler's clock). */
+static clockid_t thread_clock(uint32_t tid)
+{
+    return (clockid_t)((~(unsigned)tid << 3) | 4 | 2);
+}
+
+static int64_t thread_cpu_ns(uint32_t tid)
+{
+    struct timespec t;
+    if (syscall(SYS_clock_gettime, thread_clock(tid), &t)) return -1;
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool arm(struct capture *c, uint32_t index)
+{
+    struct capture_thread *t = &c->threads[index];
+    uint32_t tid = c->counts[index].tid;
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = c->signal_number;
+    event.sigev_value.sival_ptr = sampler_signal_value(SAMPLER_CPU, index);
+    event._sigev_un._tid = (pid_t)tid;
+    /* libc's timer_create may allocate; the kernel's does what we want. */
+    if (syscall(SYS_timer_create, thread_clock(tid), &event, &t->timer)) return false;
+    t->has_timer = true;
+    t->begin_cpu_ns = thread_cpu_ns(tid);
+    int64_t first_ns = 1 + (int64_t)(random_next() % (uint64_t)c->period_ns);
+    struct itimerspec spec = {.it_interval = {c->period_ns / 1000000000, c->period_ns % 1000000000},
+                              .it_value = {first_ns / 1000000000, first_ns % 1000000000}};
+    return syscall(SYS_timer_settime, t->timer, 0, &spec, NULL) == 0;
+}
+
+static void disarm(struct capture_thread *t)
+{
+    if (t->has_timer) syscall(SYS_timer_delete, t->timer);
+    t->has_timer = false;
+}
+
+static void meet(uint32_t tid, void *context)
+{
+    struct capture *c = context;
+    int64_t index = capture_thread_find(c, tid);
+    if (index >= 0) {
+        c->threads[index].seen = true;
+        return;
+    }
+    index = capture_thread_add(c, tid);
+    if (index < 0) {
+        n_lost_threads++;
+        return;
+    }
+    if (!arm(c, (uint32_t)index) && errno != ESRCH && errno != EINVAL) n_lost_threads++;
+}
+
+static void scan(void)
+{
+    for (uint32_t i = 0; i < now.n_threads; i++) now.threads[i].seen = false;
+    if (threads_each(meet, &now)) return;
+    for (uint32_t i = 0; i < now.n_threads; i++) {
+        if (!now.threads[i].used || now.threads[i].seen) continue;
+        disarm(&now.threads[i]);
+        capture_thread_remove(&now, i);
+    }
+}
+
+static void thread_started(uint32_t tid)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all,
+                    &before); /* a handler of the host that forks here would copy the lock */
+    pthread_mutex_lock(&lock);
+    if (running) meet(tid, &now);
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static int cpu_start(const struct kind_options *options, struct err *err)
+{
+    unsigned hz = options->rate ? options->rate : (unsigned)config_number("hz", DEFAULT_HZ);
+    if (hz < 1) hz = 1;
+    if (hz > MAX_HZ) hz = MAX_HZ;
+    pthread_mutex_lock(&lock);
+    int status = running ? err_set(err, ERR_BUSY, "a CPU profile is being taken")
+                         : capture_begin(&now, SAMPLER_CPU, options, err);
+    if (!status) {
+        now.period_ns = 1000000000 / hz;
+        n_lost_blocked = n_lost_threads = 0;
+        atomic_store(&sampler_of[SAMPLER_CPU].weight, now.period_ns);
+        running = true;
+        threads_on_start(thread_started);
+        atomic_fetch_add(&threads_watched, 1);
+        scan();
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static void cpu_tick(void)
+{
+    pthread_mutex_lock(&lock);
+    if (running) scan();
+    pthread_mutex_unlock(&lock);
+}
+
+/* How many samples a thread's CPU time was worth, less those that came; a sample may be under way at either
+ * end. */
+static uint64_t missing(uint32_t index)
+{
+    const struct capture_thread *t = &now.threads[index];
+    int64_t end_ns = thread_cpu_ns(now.counts[index].tid);
+    if (!t->has_timer || end_ns < 0 || t->begin_cpu_ns < 0) return 0;
+    int64_t expected = (end_ns - t->begin_cpu_ns) / now.period_ns,
+            got = (int64_t)atomic_load(&now.counts[index].n_samples);
+    int64_t slack = 2 + 8000000 / now.period_ns; /* the kernel's tick: 4 ms at the usual 250 Hz, twice */
+    return expected - got > slack ? (uint64_t)(expected - got) : 0;
+}
+
+static void cpu_stop(void)
+{
+    pthread_mutex_lock(&lock);
+    if (running) {
+        scan();
+        for (uint32_t i = 0; i < now.n_threads; i++) {
+            if (!now.threads[i].used) continue;
+            n_lost_blocked += missing(i);
+            disarm(&now.threads[i]);
+        }
+        atomic_fetch_sub(&threads_watched, 1);
+        running = false;
+        capture_end(&now);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static int cpu_snapshot(const struct kind_options *options, struct output *o, struct err *err)
+{
+    (void)err, (void)options;
+    o->legacy = OUTPUT_LEGACY_CPU;
+    o->types[0] = (struct output_type){"samples", "count"};
+    o->types[1] = (struct output_type){"cpu", "nanoseconds"};
+    o->n_types = 2;
+    o->period_type = o->types[1];
+    o->period = now.period_ns;
+    capture_output(&now, false, o);
+    o->n_lost += n_lost_blocked;
+    output_comment(o, "procprof cpu: a sample each %lld us of CPU time of each thread",
+                   (long long)now.period_ns / 1000);
+    if (n_lost_blocked)
+        output_comment(o, "lost: %llu samples of threads that block signal %d",
+                       (unsigned long long)n_lost_blocked, now.signal_number);
+    if (n_lost_threads)
+        output_comment(o, "lost: %llu threads got no timer", (unsigned long long)n_lost_threads);
+    uint64_t n_dropped = atomic_load(&sampler_of[SAMPLER_CPU].n_lost),
+             n_cut = atomic_load(&sampler_of[SAMPLER_CPU].n_incomplete);
+    if (n_dropped)
+        output_comment(o, "lost: %llu samples for which the table had no room",
+                       (unsigned long long)n_dropped);
+    output_comment(o, "stacks that did not reach an outermost frame: %llu", (unsigned long long)n_cut);
+    return 0;
+}
+
+static void cpu_free(void)
+{
+    pthread_mutex_lock(&lock);
+    capture_free(&now);
+    pthread_mutex_unlock(&lock);
+}
+
+static void cpu_forked(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    running = false; /* timers are not inherited; the memory of the parent's capture is left alone */
+    now = (struct capture){0};
+    atomic_store(&sampler_of[SAMPLER_CPU].table, NULL);
+    atomic_store(&threads_watched, 0);
+}
+
+static const struct kind cpu_kind = {
+    .name = "profile",
+    .title = "CPU time: where the threads of this process spend it",
+    .is_capture = true,
+    .default_seconds = 30,
+    .start = cpu_start,
+    .tick = cpu_tick,
+    .stop = cpu_stop,
+    .snapshot = cpu_snapshot,
+    .free_capture = cpu_free,
+    .forked = cpu_forked,
+};
+KIND_REGISTER(cpu_kind);

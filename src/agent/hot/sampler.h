@@ -1,0 +1,76 @@
+/* sampler.h - what runs in the signal handler of the CPU and wall-clock profilers: take the stack, count it,
+ * return.
+ *
+ * Two samplers, each with a table while a capture runs. The signal carries which sampler and which thread it
+ * is for; a signal without our mark (somebody else sent it) does nothing.
+ */
+#ifndef AGENT_HOT_SAMPLER_H
+#define AGENT_HOT_SAMPLER_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "agent/hot/epoch.h"
+#include "agent/hot/stack_table.h"
+
+enum { SAMPLER_CPU, SAMPLER_WALL, SAMPLER_COUNT };
+
+struct sampler_thread { /* one thread in one capture; the handler counts into it */
+    uint32_t tid;
+    _Atomic uint64_t n_samples;
+};
+
+struct sampler {
+    _Atomic(struct stack_table *) table; /* NULL: no capture runs */
+    struct sampler_thread *threads;      /* set before table is */
+    uint32_t n_threads;
+    uint32_t max_frames;
+    _Atomic uint64_t n_incomplete; /* stacks that did not reach an outermost frame */
+    _Atomic uint64_t n_lost;       /* samples (with their weight) for which the table had no room */
+    _Atomic int64_t weight;        /* wall clock: what one signal stands for now */
+};
+
+extern struct sampler sampler_of[SAMPLER_COUNT];
+extern struct epoch sampler_epoch;
+
+/* The label set of this thread (labels.h); 0: none. */
+extern _Thread_local uint32_t sampler_label_set;
+
+/* What a signal carries in si_value: the mark, the sampler, the index into threads. */
+#define SAMPLER_MARK 0x9f5e0000u
+static inline void *sampler_signal_value(unsigned sampler, uint32_t thread)
+{
+    return (void *)((uintptr_t)(SAMPLER_MARK | sampler) << 32 | thread);
+}
+
+/* Tags in the table: thread, label set, state. */
+enum sampler_state {
+    SAMPLER_RUNNING,
+    SAMPLER_SLEEPING,
+    SAMPLER_WAITING
+}; /* waiting: uninterruptible (disk) */
+static inline uint64_t sampler_tag(uint32_t tid, uint32_t label_set, enum sampler_state state)
+{
+    return (uint64_t)tid << 32 | (uint64_t)(label_set & 0xffffff) << 8 | (uint64_t)state;
+}
+static inline uint32_t sampler_tag_tid(uint64_t tag)
+{
+    return (uint32_t)(tag >> 32);
+}
+static inline uint32_t sampler_tag_labels(uint64_t tag)
+{
+    return (uint32_t)(tag >> 8) & 0xffffff;
+}
+static inline enum sampler_state sampler_tag_state(uint64_t tag)
+{
+    return (enum sampler_state)(tag & 0xff);
+}
+
+/* Counters of the tables */
+enum { SAMPLER_COUNTER_SAMPLES, SAMPLER_COUNTER_VALUE, SAMPLER_N_COUNTERS };
+
+/* The handler: SA_SIGINFO | SA_RESTART | SA_ONSTACK, all signals blocked meanwhile. */
+void sampler_handle(int signal_number, siginfo_t *info, void *ucontext);
+
+#endif

@@ -1,0 +1,59 @@
+/* jobs.h - work that takes longer than the HTTP thread may wait: captures, and the search for names. Each
+ * runs in a thread of its own and rings a bell when it is done.
+ *
+ * A capture is shared: who asks for the same thing while it is being taken gets the same result.
+ */
+#ifndef AGENT_JOBS_H
+#define AGENT_JOBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/kinds.h"
+
+#define JOBS_MAX 16
+
+enum job_form { JOB_PROTO, JOB_LEGACY, JOB_TEXT, JOB_N_FORMS };
+
+struct job {
+    bool used;
+    int n_users;             /* connections that wait for it or are sending its result */
+    const struct kind *kind; /* NULL: a search for names */
+    char verb[32];           /* of a control job */
+    struct kind_options options;
+    char query[2048];
+    volatile bool wanted[JOB_N_FORMS];
+    volatile bool cancel;
+    bool is_closed;           /* forms can no longer be added */
+    struct pages_buf request; /* of a search for names: the body */
+    /* the result, when done */
+    _Atomic bool done;
+    int status; /* 0 or an err code */
+    struct err err;
+    bool has_raw;
+    struct pages_buf bodies[JOB_N_FORMS]; /* has_raw: all in [0] */
+};
+
+/* Where finished jobs ring: an eventfd. */
+void jobs_init(int bell_fd);
+
+/* A capture in this form: one that runs already when it is the same, else a new one. ERR_BUSY: another one of
+ * this kind runs, or there are too many. */
+int jobs_capture(const struct kind *k, const struct kind_options *options, enum job_form form,
+                 struct job **ret_job, struct err *err);
+
+/* "0x1+0x2..." -> lines "0x1\tname". Takes the bytes over by copy. */
+int jobs_names(const char *request, size_t n_bytes, struct job **ret_job, struct err *err);
+
+/* A control verb of a kind. */
+int jobs_control(const struct kind *k, const char *verb, const struct kind_options *options,
+                 struct job **ret_job, struct err *err);
+
+/* A connection is through with it (sent, or gone). The last one cancels it when it still runs, and frees it.
+ */
+void jobs_release(struct job *job);
+
+unsigned jobs_running(void);
+void jobs_forked(void);
+
+#endif

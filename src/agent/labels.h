@@ -1,0 +1,27 @@
+/* labels.h - "what is this thread working on": key=value pairs of the host, kept per thread, found again in
+ * every CPU sample.
+ *
+ * A set of labels is interned once and is a small number from then on; the handler only reads that number.
+ * Sets are never removed: at most LABELS_MAX_SETS different ones in the life of the process, then "too many".
+ */
+#ifndef AGENT_LABELS_H
+#define AGENT_LABELS_H
+
+#include <stdint.h>
+
+#define LABELS_MAX_SETS    16384
+#define LABELS_MAX_PER_SET 8
+
+struct labels_pair {
+    const char *key, *value;
+};
+
+/* Sets (value NULL: removes) a label of the calling thread. 0, or -1 when there are too many. */
+int labels_set(const char *key, const char *value);
+
+/* The pairs of a set; how many. Valid for ever. */
+unsigned labels_get(uint32_t set, struct labels_pair pairs[LABELS_MAX_PER_SET]);
+
+void labels_forked(void);
+
+#endif

@@ -1,0 +1,92 @@
+/* listen.c - see listen.h. */
+#include "agent/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_un local;
+};
+
+static int parse_inet(const char *text, union address *a, socklen_t *size, struct err *err)
+{
+    char host[64] = "127.0.0.1";
+    const char *colon = strrchr(text, ':'), *port_text = colon ? colon + 1 : text;
+    if (colon && colon > text) {
+        size_t n = (size_t)(colon - text);
+        if (text[0] == '[' && n > 2 && text[n - 1] == ']') text++, n -= 2;
+        if (n >= sizeof host) return err_set(err, ERR_INPUT, "listen: \"%s\" is not an address", text);
+        memcpy(host, text, n);
+        host[n] = 0;
+    }
+    char *end;
+    long port = strtol(port_text, &end, 10);
+    if (end == port_text || *end || port < 0 || port > 65535)
+        return err_set(err, ERR_INPUT, "listen: \"%s\" is not a port", port_text);
+    if (!strcmp(host, "localhost")) strcpy(host, "127.0.0.1");
+    if (!strcmp(host, "*")) strcpy(host, "0.0.0.0");
+    if (inet_pton(AF_INET, host, &a->v4.sin_addr) == 1) {
+        a->v4.sin_family = AF_INET;
+        a->v4.sin_port = htons((uint16_t)port);
+        *size = sizeof a->v4;
+    } else if (inet_pton(AF_INET6, host, &a->v6.sin6_addr) == 1) {
+        a->v6.sin6_family = AF_INET6;
+        a->v6.sin6_port = htons((uint16_t)port);
+        *size = sizeof a->v6;
+    } else {
+        return err_set(err, ERR_INPUT, "listen: \"%s\" is not a numeric address (names are not looked up)",
+                       host);
+    }
+    return 0;
+}
+
+static bool is_loopback(const union address *a)
+{
+    if (a->any.sa_family == AF_INET) return ntohl(a->v4.sin_addr.s_addr) >> 24 == 127;
+    return a->any.sa_family != AF_INET6 || IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
+}
+
+int listen_open(const char *address, bool may_be_public, int *ret_port, struct err *err)
+{
+    union address a;
+    socklen_t size = sizeof a;
+    memset(&a, 0, sizeof a);
+    if (!strncmp(address, "unix:", 5)) {
+        a.local.sun_family = AF_UNIX;
+        if (strlen(address + 5) >= sizeof a.local.sun_path)
+            return err_set(err, ERR_INPUT, "listen: the path of \"%s\" is too long", address);
+        strcpy(a.local.sun_path, address + 5);
+        size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(address + 5) + 1);
+    } else {
+        int status = parse_inet(address, &a, &size, err);
+        if (status) return status;
+        if (!may_be_public && !is_loopback(&a))
+            return err_set(err, ERR_DENIED,
+                           "listen: others can reach %s; set a token, or listen at 127.0.0.1", address);
+    }
+    int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+    if (fd < 0) return err_errno(err, errno, "listen: no socket for %s", address);
+    if (a.any.sa_family != AF_UNIX) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(fd, &a.any, size) || listen(fd, 128)) {
+        int why = errno;
+        close(fd);
+        return err_errno(err, why, "listen at %s", address);
+    }
+    *ret_port = 0;
+    socklen_t got = sizeof a;
+    if (a.any.sa_family != AF_UNIX && !getsockname(fd, &a.any, &got))
+        *ret_port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
+    return fd;
+}

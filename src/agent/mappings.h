@@ -1,0 +1,36 @@
+/* mappings.h - what is mapped executable in this process, from /proc/self/maps, with build ids. */
+#ifndef AGENT_MAPPINGS_H
+#define AGENT_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/pages.h"
+
+struct mapping {
+    uintptr_t start, limit;
+    uint64_t offset;   /* in the file */
+    char path[256];    /* "" for nameless memory (JIT); "[vdso]" */
+    char build_id[41]; /* hex; "" when it has none */
+    bool is_file;
+};
+
+struct mappings {
+    struct pages_buf text; /* /proc/self/maps as it was */
+    struct pages_buf list; /* struct mapping[], executable ones, by address */
+};
+
+int mappings_read(struct mappings *m); /* -1: /proc cannot be read; m is then empty but valid */
+void mappings_free(struct mappings *m);
+
+static inline unsigned mappings_count(const struct mappings *m)
+{
+    return (unsigned)(m->list.size / sizeof(struct mapping));
+}
+static inline const struct mapping *mappings_at(const struct mappings *m, unsigned i)
+{
+    return (const struct mapping *)(const void *)m->list.data + i;
+}
+int mappings_find(const struct mappings *m, uintptr_t address); /* index, or -1 */
+
+#endif

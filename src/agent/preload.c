@@ -1,0 +1,92 @@
+/* preload.c - LD_PRELOAD=libprocprof.so PROCPROF="listen=127.0.0.1:8060,..." program.
+ *
+ * Does nothing without PROCPROF in the environment. A failure is said once on standard error and the program
+ * runs on: a profiler must never keep a server from starting.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "agent/kinds.h"
+#include "agent/server.h"
+#include "agent/threads.h"
+
+static void complain(const struct err *err)
+{
+    char line[600];
+    int n = snprintf(line, sizeof line, "procprof: %s\n", err->text);
+    if (n > 0 && !config_flag("quiet", false) && write(2, line, (size_t)n) < 0) return;
+}
+
+/* The port that was really taken (listen=...:0), for scripts: portfile=PATH, "%p" stands for the process id.
+ */
+static void write_port_file(void)
+{
+    const char *pattern = config_text("portfile", "");
+    char path[512], text[16];
+    size_t n = 0;
+    if (!*pattern) return;
+    for (; *pattern && n + 12 < sizeof path; pattern++) {
+        if (pattern[0] == '%' && pattern[1] == 'p') {
+            n += (size_t)snprintf(path + n, sizeof path - n, "%d", (int)getpid());
+            pattern++;
+        } else {
+            path[n++] = *pattern;
+        }
+    }
+    path[n] = 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0) return;
+    int length = snprintf(text, sizeof text, "%d\n", server_port());
+    if (write(fd, text, (size_t)length) < 0) unlink(path);
+    close(fd);
+}
+
+/* exe=NAME: only in programs of that name, so that a script that starts the server is left alone. */
+static bool is_wanted_program(void)
+{
+    const char *wanted = config_text("exe", "");
+    char path[512];
+    if (!*wanted) return true;
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) return false;
+    path[n] = 0;
+    const char *base = strrchr(path, '/');
+    return !strcmp(base ? base + 1 : path, wanted) || !strcmp(path, wanted);
+}
+
+static void *follow(void *argument)
+{
+    const char *address = argument;
+    struct err err;
+    while (server_start(address, &err)) nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    write_port_file();
+    kinds_agent_started();
+    return NULL;
+}
+
+void agent_follow_fork(const char *address)
+{
+    (void)threads_start_own(follow, (void *)(uintptr_t)address, "procprof");
+}
+
+__attribute__((constructor)) static void preloaded(void)
+{
+    const char *settings = getenv("PROCPROF");
+    struct err err = {0};
+    if (!settings) return;
+    if (config_load(settings, &err)) {
+        complain(&err);
+        return;
+    }
+    if (!is_wanted_program()) return;
+    if (agent_start(settings, &err))
+        complain(&err);
+    else
+        write_port_file();
+}

@@ -1,0 +1,55 @@
+/* profsignal.c - see profsignal.h. */
+#include "agent/profsignal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/config.h"
+#include "agent/hot/sampler.h"
+
+static int taken; /* only changed under the lock of the capture that asks */
+
+static int install(int number)
+{
+    struct sigaction action = {.sa_sigaction = sampler_handle,
+                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    sigfillset(&action.sa_mask);
+    return sigaction(number, &action, NULL);
+}
+
+int profsignal_take(struct err *err)
+{
+    struct sigaction now;
+    int asked = (int)config_number("signal", 0);
+    if (taken && !sigaction(taken, NULL, &now) && now.sa_sigaction == sampler_handle) return taken;
+    if (asked > 0 && asked < NSIG && asked != SIGKILL && asked != SIGSTOP) {
+        if (!sigaction(asked, NULL, &now) &&
+            (now.sa_handler == SIG_DFL || now.sa_sigaction == sampler_handle) && !install(asked))
+            return taken = asked;
+        return err_set(err, ERR_BUSY,
+                       "signal %d has a handler of the program; choose another one (setting \"signal\")",
+                       asked);
+    }
+    for (int number = SIGRTMAX - 2; number > SIGRTMIN; number--) {
+        if (!sigaction(number, NULL, &now) && now.sa_handler == SIG_DFL && !install(number))
+            return taken = number;
+    }
+    return err_set(
+        err, ERR_BUSY,
+        "every real-time signal has a handler of the program; name one it can spare (setting \"signal\")");
+}
+
+int profsignal_send(uint32_t tid, int signal_number, void *value)
+{
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    info.si_signo = signal_number;
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = value;
+    return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)tid, signal_number, &info);
+}

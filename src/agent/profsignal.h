@@ -1,0 +1,20 @@
+/* profsignal.h - the signal the samplers use.
+ *
+ * Not SIGPROF: that one belongs to the host and its other profilers. The highest real-time signal that nobody
+ * has a handler for is taken at the first capture and kept, handler and all, for the life of the process: a
+ * signal that comes late must find it, since its default action would end the host.
+ */
+#ifndef AGENT_PROFSIGNAL_H
+#define AGENT_PROFSIGNAL_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* The signal's number, with our handler in place; a negative error when none is free. */
+int profsignal_take(struct err *err);
+
+/* To one thread, with this value; false when the thread is gone. */
+int profsignal_send(uint32_t tid, int signal_number, void *value);
+
+#endif

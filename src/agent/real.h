@@ -1,0 +1,12 @@
+/* real.h - the functions of libc behind those we stand in for. */
+#ifndef AGENT_REAL_H
+#define AGENT_REAL_H
+
+#include <pthread.h>
+
+typedef int (*pthread_create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+/* libc's own, whoever stands in front of it. */
+pthread_create_fn real_pthread_create(void);
+
+#endif

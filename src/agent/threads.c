@@ -1,0 +1,199 @@
+/* threads.c - see threads.h. Reads /proc with plain system calls: opendir and stdio would enter malloc. */
+#include "agent/threads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/real.h"
+
+#define MAX_OWN 32
+
+static _Atomic uint32_t own[MAX_OWN];
+
+struct linux_dirent64 {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+int threads_each(void (*each)(uint32_t tid, void *context), void *context)
+{
+    int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    _Alignas(8) char entries[8192];
+    for (long n; (n = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0;) {
+        for (long at = 0; at < n;) {
+            const struct linux_dirent64 *e = (const struct linux_dirent64 *)(const void *)(entries + at);
+            at += e->length;
+            if (e->name[0] < '0' || e->name[0] > '9') continue;
+            uint32_t tid = (uint32_t)strtoul(e->name, NULL, 10);
+            if (!threads_is_own(tid)) each(tid, context);
+        }
+    }
+    close(fd);
+    return 0;
+}
+
+/* A small file of a thread, NUL-terminated; its length, or -1. */
+static ssize_t read_task_file(uint32_t tid, const char *file, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%u/%s", tid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t n = read(fd, text, size - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return n;
+}
+
+bool threads_name(uint32_t tid, char name[THREAD_NAME_BYTES])
+{
+    char text[64];
+    ssize_t n = read_task_file(tid, "comm", text, sizeof text);
+    name[0] = 0;
+    if (n <= 0) return false;
+    text[strcspn(text, "\n")] = 0;
+    snprintf(name, THREAD_NAME_BYTES, "%.15s", text);
+    return true;
+}
+
+char threads_state(uint32_t tid)
+{
+    char text[512];
+    if (read_task_file(tid, "stat", text, sizeof text) <= 0) return 0;
+    const char *close_paren = strrchr(text, ')'); /* the name may hold anything */
+    return close_paren && close_paren[1] == ' ' ? close_paren[2] : 0;
+}
+
+bool threads_blocks_signal(uint32_t tid, int signal_number)
+{
+    char text[4096];
+    if (read_task_file(tid, "status", text, sizeof text) <= 0) return true;
+    const char *line = strstr(text, "\nSigBlk:");
+    if (!line) return true;
+    unsigned long long mask = strtoull(line + 8, NULL, 16);
+    return mask >> (signal_number - 1) & 1;
+}
+
+bool threads_sleeping_at(uint32_t tid, uintptr_t *ret_sp, uintptr_t *ret_pc)
+{
+    char text[256];
+    if (read_task_file(tid, "syscall", text, sizeof text) <= 0) return false;
+    /* "NUMBER arg0 ... arg5 sp pc", or "-1 sp pc" when blocked outside of a call; "running" otherwise */
+    char *words[10];
+    unsigned n = 0;
+    char *save = NULL;
+    for (char *w = strtok_r(text, " \n", &save); w && n < 10; w = strtok_r(NULL, " \n", &save))
+        words[n++] = w;
+    if (n < 3) return false;
+    *ret_sp = strtoull(words[n - 2], NULL, 16);
+    *ret_pc = strtoull(words[n - 1], NULL, 16);
+    return *ret_sp && *ret_pc;
+}
+
+static uint32_t own_tid(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+void threads_own_begin(void)
+{
+    uint32_t tid = own_tid();
+    for (unsigned i = 0; i < MAX_OWN; i++) {
+        uint32_t free_slot = 0;
+        if (atomic_compare_exchange_strong(&own[i], &free_slot, tid)) return;
+    }
+}
+
+void threads_own_end(void)
+{
+    uint32_t tid = own_tid();
+    for (unsigned i = 0; i < MAX_OWN; i++)
+        if (atomic_load(&own[i]) == tid) atomic_store(&own[i], 0);
+}
+
+bool threads_is_own(uint32_t tid)
+{
+    for (unsigned i = 0; i < MAX_OWN; i++)
+        if (atomic_load_explicit(&own[i], memory_order_relaxed) == tid) return true;
+    return false;
+}
+
+struct own_start {
+    void *(*run)(void *);
+    void *argument;
+    char name[THREAD_NAME_BYTES];
+    _Atomic int taken;
+};
+
+static void *own_main(void *argument)
+{
+    struct own_start *start = argument, mine = {.run = start->run, .argument = start->argument};
+    threads_own_begin();
+    prctl(PR_SET_NAME, start->name);
+    atomic_store(&start->taken, 1); /* start's memory is gone from here on */
+    void *result = mine.run(mine.argument);
+    threads_own_end();
+    return result;
+}
+
+int threads_start_own(void *(*run)(void *), void *argument, const char *name)
+{
+    struct own_start start = {.run = run, .argument = argument};
+    snprintf(start.name, sizeof start.name, "%s", name);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 << 10);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int status = real_pthread_create()(&thread, &attributes, own_main, &start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (status) return -1;
+    while (!atomic_load(&start.taken)) sched_yield();
+    return 0;
+}
+
+void threads_forked(void)
+{
+    for (unsigned i = 0; i < MAX_OWN; i++) atomic_store(&own[i], 0);
+}
+
+/* ---- pthread_create */
+
+#define MAX_LISTENERS 4
+static void (*_Atomic listeners[MAX_LISTENERS])(uint32_t tid);
+
+void threads_on_start(void (*started)(uint32_t tid))
+{
+    for (unsigned i = 0; i < MAX_LISTENERS; i++) {
+        void (*none)(uint32_t) = NULL;
+        if (atomic_load(&listeners[i]) == started ||
+            atomic_compare_exchange_strong(&listeners[i], &none, started))
+            return;
+    }
+}
+
+void threads_tell_start(void)
+{
+    uint32_t tid = own_tid();
+    for (unsigned i = 0; i < MAX_LISTENERS; i++) {
+        void (*listener)(uint32_t) = atomic_load_explicit(&listeners[i], memory_order_acquire);
+        if (listener) listener(tid);
+    }
+}

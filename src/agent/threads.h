@@ -1,0 +1,44 @@
+/* threads.h - the threads of this process: found in /proc/self/task, and told of at once when they start
+ * (pthread_create is ours when we are preloaded or linked before libc). */
+#ifndef AGENT_THREADS_H
+#define AGENT_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define THREAD_NAME_BYTES 16
+
+/* Calls back for each thread but the library's own. Uses no malloc. -1 when /proc cannot be read. */
+int threads_each(void (*each)(uint32_t tid, void *context), void *context);
+
+bool threads_name(uint32_t tid, char name[THREAD_NAME_BYTES]); /* false (and "") when it is gone */
+
+/* 'R' running, 'S' sleeping, 'D' waiting for a disk ...; 0 when it is gone. */
+char threads_state(uint32_t tid);
+
+/* Does the thread block this signal? Then it is never sent one. */
+bool threads_blocks_signal(uint32_t tid, int signal_number);
+
+/* A sleeping thread's stack pointer and program counter, from the system call it is in; false when it runs or
+ * may not be asked. */
+bool threads_sleeping_at(uint32_t tid, uintptr_t *ret_sp, uintptr_t *ret_pc);
+
+/* This thread belongs to the library: it is in no profile. */
+void threads_own_begin(void);
+void threads_own_end(void);
+bool threads_is_own(uint32_t tid);
+
+/* A thread of the library: all signals blocked, 256 KiB of stack, detached. */
+int threads_start_own(void *(*run)(void *), void *argument, const char *name);
+
+/* Who wants to know about a new thread, in that thread, before its code runs (at most 4; may not be taken
+ * back). */
+void threads_on_start(void (*started)(uint32_t tid));
+
+extern _Atomic int threads_watched; /* above 0: new threads tell; a capture counts itself in */
+void threads_tell_start(void);      /* from a new thread */
+
+void threads_forked(void);
+
+#endif
