@@ -1,7 +1,8 @@
 /* format.h - bytes of any kind we know, into a profile; and a profile into profile.proto.
  *
- * The content decides what it is, never the name: gzip and zstd are undone first, then each reader is asked in turn. A reader
- * either says "not mine" without touching anything, or reads the whole input, or says in one sentence what is wrong with it.
+ * The content decides what it is, never the name: gzip and zstd are undone first, then each reader is asked
+ * in turn. A reader either says "not mine" without touching anything, or reads the whole input, or says in
+ * one sentence what is wrong with it.
  */
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H
@@ -13,16 +14,19 @@
 #include "base/err.h"
 #include "profile/profile.h"
 
-struct format_options { /* all zero: the defaults */
-    size_t max_bytes;        /* unpacked size allowed; 0: FORMAT_MAX_BYTES */
-    bool drop_signal_frames; /* the old CPU readers' heuristic: remove a second frame that (nearly) all samples share */
+struct format_options {          /* all zero: the defaults */
+    size_t max_bytes;            /* unpacked size allowed; 0: FORMAT_MAX_BYTES */
+    bool drop_signal_frames;     /* the old CPU readers' heuristic: remove a second frame that (nearly) all
+                                    samples share */
     const char *jemalloc_thread; /* NULL: all threads, each sample labelled; "12": only that one */
-    const char **ret_format; /* where to store a short name of what it was ("pprof", "jemalloc heap", ...); may be NULL */
+    const char **ret_format; /* where to store a short name of what it was ("pprof", "jemalloc heap", ...);
+                                may be NULL */
 };
 
 #define FORMAT_MAX_BYTES ((size_t)8 << 30)
 
-/* name: the file or URL, for messages ("NAME: reason"). On success *ret_profile is the caller's (profile_free). */
+/* name: the file or URL, for messages ("NAME: reason"). On success *ret_profile is the caller's
+ * (profile_free). */
 int format_read(const void *data, size_t len, const char *name, const struct format_options *options,
                 struct profile **ret_profile, struct err *err);
 
@@ -36,16 +40,19 @@ enum { FORMAT_NOT_MINE = 1 }; /* besides 0 and the negative codes of err.h */
 struct format_reader {
     const char *name;
     /* 0, FORMAT_NOT_MINE, or a negative code. data is not compressed. */
-    int (*read)(const void *data, size_t len, const struct format_options *options, struct profile *into, struct err *err);
+    int (*read)(const void *data, size_t len, const struct format_options *options, struct profile *into,
+                struct err *err);
 };
 
-extern const struct format_reader format_proto;      /* proto_read.c */
-extern const struct format_reader format_cpu;        /* cpu.c: gperftools, binary */
-extern const struct format_reader format_heap;       /* heap.c: heap text, jemalloc, growth, fragmentation */
-extern const struct format_reader format_go_count;   /* go_count.c: goroutine, threadcreate in text */
-extern const struct format_reader format_threadz;    /* threadz.c */
-extern const struct format_reader format_java;       /* java.c: heapz, contentionz of the JVM */
-extern const struct format_reader format_contention; /* contention.c */
-extern const struct format_reader format_symbolized; /* symbolized.c: jeprof --raw */
+extern const struct format_reader format_proto;       /* proto_read.c */
+extern const struct format_reader format_cpu;         /* cpu.c: gperftools, binary */
+extern const struct format_reader format_heap;        /* heap.c: heap text, jemalloc, growth, fragmentation */
+extern const struct format_reader format_go_count;    /* go_count.c: goroutine, threadcreate in text */
+extern const struct format_reader format_threadz;     /* threadz.c */
+extern const struct format_reader format_java;        /* java.c: heapz, contentionz of the JVM */
+extern const struct format_reader format_contention;  /* contention.c */
+extern const struct format_reader format_symbolized;  /* symbolized.c: jeprof --raw */
+extern const struct format_reader format_perf_script; /* perf_script.c */
+extern const struct format_reader format_folded;      /* folded.c: collapsed stacks */
 
 #endif

@@ -202,6 +202,7 @@ static int read_java(const void *data, size_t len, const struct format_options *
     profile_add_sample_type(into, h.heap ? "inuse_objects" : "contentions", "count");
     profile_add_sample_type(into, h.heap ? "inuse_space" : "delay", unit);
     mem_free(unit);
+    into->has_period_type = true;
     if (h.period) {
         into->period_type = into->sample_types[0];
         into->period = h.period;

@@ -462,6 +462,7 @@ static int read_header_field(struct proto *m, const struct field *f)
         p->duration_ns = (int64_t)f->value;
         return 0;
     case 11:
+        p->has_period_type = true;
         return read_value_type(m, f->bytes, &p->period_type);
     case 12:
         p->period = (int64_t)f->value;

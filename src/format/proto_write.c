@@ -107,7 +107,8 @@ void format_write_proto(const struct profile *p, struct buf *out)
     put_int(out, 8, p->keep_frames);
     put_int(out, 9, (uint64_t)p->time_ns);
     put_int(out, 10, (uint64_t)p->duration_ns);
-    if (p->period_type.type || p->period_type.unit) put_value_type(out, 11, p->period_type, &part);
+    if (p->has_period_type || p->period_type.type || p->period_type.unit)
+        put_value_type(out, 11, p->period_type, &part);
     put_int(out, 12, (uint64_t)p->period);
     for (size_t i = 0; i < p->n_comments; i++) buf_varint(&inner, p->comments[i]);
     if (inner.len) put_message(out, 13, &inner);

@@ -319,6 +319,7 @@ static void merge_headers(struct profile *to, struct profile *const *sources, si
                                 profile_text(first, first->sample_types[i].unit));
     to->period_type.type = copy_string(to, first, first->period_type.type);
     to->period_type.unit = copy_string(to, first, first->period_type.unit);
+    to->has_period_type = first->has_period_type;
     to->drop_frames = copy_string(to, first, first->drop_frames);
     to->keep_frames = copy_string(to, first, first->keep_frames);
     for (size_t i = 0; i < n_sources; i++) {

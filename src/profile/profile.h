@@ -1,15 +1,18 @@
 /* profile.h - the one model in the middle. Every input becomes it once; every output is made from it.
  *
- * It says what profile.proto can say, and nothing a profile.proto cannot carry. It is kept flat: arrays of small records that
- * refer to each other by index, never by pointer, so that a profile of millions of frames is a few blocks of memory.
+ * It says what profile.proto can say, and nothing a profile.proto cannot carry. It is kept flat: arrays of
+ * small records that refer to each other by index, never by pointer, so that a profile of millions of frames
+ * is a few blocks of memory.
  *
  *   sample s:  frames   sample_locations[sample_location_start[s] .. sample_location_start[s+1])   leaf first
  *              values   sample_values[s * n_sample_types ..]
  *              labels   labels[sample_label_start[s] .. sample_label_start[s+1])
- *   location:  lines    lines[first_line .. first_line + n_lines)                                  innermost inlined callee first
+ *   location:  lines    lines[first_line .. first_line + n_lines)                                  innermost
+ * inlined callee first
  *
- * Strings are ids of `strings` (equal text, equal id; 0 is ""). Mapping references are index+1, 0 is none. Everything else is a
- * plain index. A profile is not safe for use by two threads while one of them changes it.
+ * Strings are ids of `strings` (equal text, equal id; 0 is ""). Mapping references are index+1, 0 is none.
+ * Everything else is a plain index. A profile is not safe for use by two threads while one of them changes
+ * it.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -53,8 +56,8 @@ struct location {
 };
 
 struct function {
-    uint64_t id;                           /* as in the file; unique, never 0 */
-    uint32_t name, system_name, filename;  /* strings */
+    uint64_t id;                          /* as in the file; unique, never 0 */
+    uint32_t name, system_name, filename; /* strings */
     int64_t start_line;
 };
 
@@ -84,6 +87,7 @@ struct profile {
     uint32_t drop_frames, keep_frames; /* strings: regular expressions */
     int64_t time_ns, duration_ns;
     struct value_type period_type;
+    bool has_period_type; /* said, even if both strings are empty */
     int64_t period;
     uint32_t *comments; /* strings */
     size_t n_comments, cap_comments;
@@ -98,19 +102,27 @@ void profile_free(struct profile *p); /* NULL is fine */
 
 uint32_t profile_string(struct profile *p, const char *s, size_t len); /* interns */
 uint32_t profile_cstr(struct profile *p, const char *s);
-void profile_add_sample_type(struct profile *p, const char *type, const char *unit); /* before the first sample */
+void profile_add_sample_type(struct profile *p, const char *type,
+                             const char *unit); /* before the first sample */
 void profile_add_comment(struct profile *p, const char *text);
 
-/* Each returns the index of the new record; ids are given in order (index + 1). Nothing is looked up: see profile_find_*. */
-uint32_t profile_add_mapping(struct profile *p, uint64_t start, uint64_t limit, uint64_t file_offset, uint32_t filename, uint32_t build_id);
-uint32_t profile_add_function(struct profile *p, uint32_t name, uint32_t system_name, uint32_t filename, int64_t start_line);
+/* Each returns the index of the new record; ids are given in order (index + 1). Nothing is looked up: see
+ * profile_find_*. */
+uint32_t profile_add_mapping(struct profile *p, uint64_t start, uint64_t limit, uint64_t file_offset,
+                             uint32_t filename, uint32_t build_id);
+uint32_t profile_add_function(struct profile *p, uint32_t name, uint32_t system_name, uint32_t filename,
+                              int64_t start_line);
 uint32_t profile_add_location(struct profile *p, uint64_t address, uint32_t mapping_plus_1);
-void profile_add_line(struct profile *p, uint32_t function, int64_t line, int64_t column); /* to the newest location */
+void profile_add_line(struct profile *p, uint32_t function, int64_t line,
+                      int64_t column); /* to the newest location */
 
-/* A sample with its frames (leaf first) and values (n_sample_types of them); then its labels, before the next sample. */
-void profile_add_sample(struct profile *p, const uint32_t *locations, size_t n_locations, const int64_t *values);
-void profile_add_label_str(struct profile *p, uint32_t key, uint32_t str);              /* to the newest sample */
-void profile_add_label_num(struct profile *p, uint32_t key, int64_t num, uint32_t unit); /* to the newest sample */
+/* A sample with its frames (leaf first) and values (n_sample_types of them); then its labels, before the next
+ * sample. */
+void profile_add_sample(struct profile *p, const uint32_t *locations, size_t n_locations,
+                        const int64_t *values);
+void profile_add_label_str(struct profile *p, uint32_t key, uint32_t str); /* to the newest sample */
+void profile_add_label_num(struct profile *p, uint32_t key, int64_t num,
+                           uint32_t unit); /* to the newest sample */
 
 /* ---- looking ---- */
 
@@ -145,17 +157,22 @@ size_t profile_default_sample_index(const struct profile *p);
 /* name: a type ("alloc_space"), the same without "inuse_" ("space"), or a number; -1 when there is none. */
 int profile_sample_index(const struct profile *p, const char *name);
 
-/* Every index in range, ids unique and not 0, string 0 empty: what readers promise and tests assert. 0, or ERR_INPUT. */
+/* Every index in range, ids unique and not 0, string 0 empty: what readers promise and tests assert. 0, or
+ * ERR_INPUT. */
 int profile_check(const struct profile *p, struct err *err);
 
 /* ---- merging (merge.c) ---- */
 
-/* One profile that holds the samples of all: equal stacks with equal labels added up, locations, functions and mappings shared. The
- * sample types must be the same; when they are not, ERR_INPUT says which differ. Sources are left as they are. Times: earliest start,
- * durations added, period the largest, comments united. */
-int profile_merge(struct profile *const *sources, size_t n_sources, struct profile **ret_merged, struct err *err);
+/* One profile that holds the samples of all: equal stacks with equal labels added up, locations, functions
+ * and mappings shared. The sample types must be the same; when they are not, ERR_INPUT says which differ.
+ * Sources are left as they are. Times: earliest start, durations added, period the largest, comments united.
+ */
+int profile_merge(struct profile *const *sources, size_t n_sources, struct profile **ret_merged,
+                  struct err *err);
 
-void profile_scale(struct profile *p, double factor);                       /* all values */
-void profile_scale_each(struct profile *p, const double *factor_per_type);  /* one factor per sample type; drops all-zero samples */
+void profile_scale(struct profile *p, double factor); /* all values */
+void profile_scale_each(
+    struct profile *p,
+    const double *factor_per_type); /* one factor per sample type; drops all-zero samples */
 
 #endif

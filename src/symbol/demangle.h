@@ -16,6 +16,7 @@
 #define DEMANGLE_MAX_OUTPUT (1u << 20)
 
 bool demangle(const char *name, size_t n, struct buf *out);             /* any of the below */
+bool demangle_cxx(const char *name, size_t n, struct buf *out);         /* _Z...: Itanium C++ ABI */
 bool demangle_rust_legacy(const char *name, size_t n, struct buf *out); /* _ZN...17h<hash>E */
 bool demangle_rust_v0(const char *name, size_t n, struct buf *out);     /* _R... */
 

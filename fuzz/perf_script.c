@@ -1,0 +1,3 @@
+#include "reader.h"
+
+FUZZ_READER(format_perf_script)

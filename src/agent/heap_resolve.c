@@ -1,0 +1,203 @@
+/* heap_resolve.c - the way in and out of the allocation hooks: finding what is behind them, switching them.
+ *
+ * The routes start at `first_...`: the first call of each function looks everything up and goes on. Looking
+ * up may itself allocate (old loaders keep their error text on the heap): those few bytes come from a small
+ * arena here, and free must then know them for ever.
+ *
+ * C++: libstdc++'s operators call malloc and free, so they come by our hooks anyway and are passed straight
+ * on. An allocator that brings operators of its own (jemalloc, tcmalloc) goes past malloc: there the
+ * operators count. Operators of any other origin are passed on uncounted, since we cannot know which memory
+ * they hand out. libstdc++ may come late (dlopen): looked up at first use.
+ */
+#include "agent/heap_resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/hot/heap_hook.h"
+
+struct heap_real heap_real;
+
+static __thread bool looking_up;
+static _Atomic bool looked_up, counting, watching, operators_count;
+static char allocator_file[256];
+
+/* ---- the arena of the first moments */
+static _Alignas(16) char arena[16 << 10];
+static _Atomic size_t arena_used;
+
+static void *arena_alloc(size_t size)
+{
+    size_t need = (size + 31) & ~(size_t)15; /* 16 bytes in front keep the size, for realloc */
+    size_t at = atomic_fetch_add(&arena_used, need);
+    if (size > sizeof arena || at + need > sizeof arena) return NULL;
+    memcpy(arena + at, &size, sizeof size);
+    return arena + at + 16;
+}
+
+static bool arena_owns(const void *p)
+{
+    return (const char *)p >= arena && (const char *)p < arena + sizeof arena;
+}
+
+static void guarded_free(void *p)
+{
+    if (p && !arena_owns(p)) heap_counting.free(p);
+}
+
+static void *guarded_realloc(void *p, size_t size)
+{
+    if (!p || !arena_owns(p)) return heap_counting.realloc(p, size);
+    size_t old;
+    memcpy(&old, (char *)p - 16, sizeof old);
+    void *moved = heap_real.malloc(size);
+    if (moved) memcpy(moved, p, old < size ? old : size);
+    return moved;
+}
+
+/* ---- first calls */
+static void *first_malloc(size_t size)
+{
+    if (looking_up) return arena_alloc(size);
+    heap_resolve();
+    return heap_routes.malloc(size);
+}
+
+static void *first_calloc(size_t n, size_t size)
+{
+    if (looking_up)
+        return size && n > sizeof arena / size ? NULL : arena_alloc(n * size); /* never used twice: zero */
+    heap_resolve();
+    return heap_routes.calloc(n, size);
+}
+
+static void first_free(void *p)
+{
+    if (!p || arena_owns(p) || looking_up) return;
+    heap_resolve();
+    heap_routes.free(p);
+}
+
+static void *first_realloc(void *p, size_t size)
+{
+    if (looking_up && !p) return arena_alloc(size);
+    heap_resolve();
+    return guarded_realloc(p, size);
+}
+
+#define FIRST(name, type, arguments, values)                                                                 \
+    static type first_##name arguments                                                                       \
+    {                                                                                                        \
+        heap_resolve();                                                                                      \
+        if (!heap_real.name) abort();                                                                        \
+        return heap_routes.name values;                                                                      \
+    }
+FIRST(memalign, void *, (size_t alignment, size_t size), (alignment, size))
+FIRST(aligned_alloc, void *, (size_t alignment, size_t size), (alignment, size))
+FIRST(posix_memalign, int, (void **ret, size_t alignment, size_t size), (ret, alignment, size))
+FIRST(valloc, void *, (size_t size), (size))
+FIRST(pvalloc, void *, (size_t size), (size))
+
+/* What is looked up only when it is called: C++ may be loaded later than we. */
+static void *find_operator(const char *name, const void *caller)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    void *library = found ? NULL : dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    Dl_info from;
+    if (!found && library) found = dlsym(library, name);
+    if (!found && dladdr(caller, &from) && (library = dlopen(from.dli_fname, RTLD_LAZY | RTLD_NOLOAD)))
+        found = dlsym(library, name); /* libstdc++ inside the calling library */
+    return found;
+}
+
+/* A C++ program cannot have called an operator that exists nowhere. */
+#define FIRST_OPERATOR(name, type, arguments, values)                                                        \
+    static type first_##name arguments                                                                       \
+    {                                                                                                        \
+        int saved = errno;                                                                                   \
+        heap_resolve();                                                                                      \
+        if (!heap_real.name)                                                                                 \
+            heap_real.name = (type(*) arguments)find_operator(#name, __builtin_return_address(0));           \
+        if (!heap_real.name) abort();                                                                        \
+        errno = saved;                                                                                       \
+        heap_switch(counting, watching);                                                                     \
+        return heap_routes.name values;                                                                      \
+    }
+HEAP_OPERATORS(FIRST_OPERATOR)
+HEAP_DELETES(FIRST_OPERATOR)
+
+#define START(name, type, arguments, values) .name = first_##name,
+struct heap_routes heap_routes = {HEAP_ALL(START)};
+
+/* ---- looking up */
+static const char *file_of(const void *function)
+{
+    Dl_info info;
+    return function && dladdr(function, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+#define LOOK_UP(name, type, arguments, values) heap_real.name = (type(*) arguments)dlsym(RTLD_NEXT, #name);
+
+void heap_resolve(void)
+{
+    if (atomic_load_explicit(&looked_up, memory_order_acquire) || looking_up) return;
+    int saved = errno;
+    looking_up = true;
+    HEAP_RELEASES(LOOK_UP)
+    HEAP_ALLOCATIONS(LOOK_UP)
+    HEAP_OPERATORS(LOOK_UP)
+    HEAP_DELETES(LOOK_UP)
+    const char *file = file_of((const void *)heap_real.malloc);
+    strncpy(allocator_file, file, sizeof allocator_file - 1);
+    operators_count =
+        heap_real._Znwm && heap_real.malloc && !strcmp(file_of((const void *)heap_real._Znwm), file);
+    looking_up = false;
+    atomic_store_explicit(&looked_up, true, memory_order_release);
+    heap_switch(counting, watching);
+    errno = saved;
+}
+
+const char *heap_allocator_file(void)
+{
+    return allocator_file;
+}
+
+bool heap_sees_calls(void)
+{
+    heap_resolve();
+    void *first = dlsym(RTLD_DEFAULT, "malloc");
+    return !first || first == (void *)heap_exported.malloc;
+}
+
+#define SWITCH(name, on)                                                                                     \
+    if (heap_real.name)                                                                                      \
+        atomic_store_explicit(&heap_routes.name, (on) ? heap_counting.name : heap_real.name,                 \
+                              memory_order_release);
+#define SWITCH_RELEASE(name, type, arguments, values)    SWITCH(name, watching)
+#define SWITCH_ALLOCATION(name, type, arguments, values) SWITCH(name, counting)
+#define SWITCH_OPERATOR(name, type, arguments, values)   SWITCH(name, counting &&operators_count)
+#define SWITCH_DELETE(name, type, arguments, values)     SWITCH(name, watching &&operators_count)
+
+void heap_switch(bool count, bool watch_frees)
+{
+    watching = watch_frees;
+    counting = count;
+    if (!atomic_load_explicit(&looked_up, memory_order_acquire)) return;
+    /* Frees first: nothing may be sampled whose end would not be seen. */
+    if (atomic_load(&arena_used)) {
+        atomic_store(&heap_routes.free, guarded_free);
+        atomic_store(&heap_routes.realloc, guarded_realloc);
+    } else {
+        HEAP_RELEASES(SWITCH_RELEASE)
+    }
+    HEAP_DELETES(SWITCH_DELETE)
+    HEAP_ALLOCATIONS(SWITCH_ALLOCATION)
+    HEAP_OPERATORS(SWITCH_OPERATOR)
+}
+
+__attribute__((constructor(101))) static void resolve_at_start(void)
+{
+    heap_resolve();
+}

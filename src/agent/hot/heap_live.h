@@ -1,0 +1,65 @@
+/* heap_live.h - which addresses now alive were sampled: asked by every free, so the answer "not this one" is
+ * one byte.
+ *
+ *     free(p) ──> filter: one byte per 64-byte piece of the address space (hashed) ── 0 ──> not sampled, done
+ *                    │ not 0
+ *                    └──> table: buckets of one cache line, two choices, levels that double in size
+ *
+ * The filter keeps neighbours together, so its lines are hot where the heap's are. Nothing here takes a lock,
+ * allocates or waits; a thread killed, or a process forked, in the middle of an insert costs one slot. An
+ * address is inserted by the thread that got it from malloc and removed by the thread that gives it to free,
+ * before the allocator can hand it out again: so two threads never work on the same address unless the host
+ * frees twice.
+ */
+#ifndef AGENT_HOT_HEAP_LIVE_H
+#define AGENT_HOT_HEAP_LIVE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HEAP_LIVE_FILTER_BYTES = 1 << 20,
+    HEAP_LIVE_SLOTS = 7,           /* of a bucket */
+    HEAP_LIVE_FIRST_BUCKETS = 512, /* of level 0; each level has twice as many */
+    HEAP_LIVE_LEVELS = 8, /* 915,000 sampled objects alive at once; 480 GB of heap at a sample per 512 KiB */
+};
+
+struct heap_live_value {
+    uint64_t stack; /* whose allocation it was: a slot of the stack table */
+    uint64_t count; /* what it stands for: objects in 1/POISSON_ONE, */
+    uint64_t bytes; /* and bytes */
+    uint64_t epoch; /* of the profile it was counted in */
+};
+
+extern _Atomic uint8_t heap_live_filter[HEAP_LIVE_FILTER_BYTES] __attribute__((visibility("hidden")));
+
+static inline size_t heap_live_filter_index(uintptr_t address)
+{
+    return ((address >> 6) + (address >> 26) * 0x9e3779b97f4a7c15u) & (HEAP_LIVE_FILTER_BYTES - 1);
+}
+
+/* False: certainly not sampled. */
+static inline bool heap_live_maybe(const void *address)
+{
+    return atomic_load_explicit(&heap_live_filter[heap_live_filter_index((uintptr_t)address)],
+                                memory_order_relaxed) != 0;
+}
+
+/* Memory of the table, zeroed, mapped by the caller outside the hot path: heap_live_size_bytes() of it, or
+ * less (then fewer levels are used). Set once, before the first insert. */
+size_t heap_live_size_bytes(void);
+void heap_live_set_memory(void *zeroed, size_t n_bytes);
+
+/* False: full (counted by the caller). An entry of the same address that is still there belongs to a free
+ * that went past us (sdallocx and the like): it is moved to *ret_stale and *ret_had_stale is set. */
+bool heap_live_insert(uintptr_t address, const struct heap_live_value *value,
+                      struct heap_live_value *ret_stale, bool *ret_had_stale);
+
+/* True, and the value, when the address was there; it no longer is. */
+bool heap_live_remove(uintptr_t address, struct heap_live_value *ret_value);
+
+uint64_t heap_live_count(void);
+
+#endif

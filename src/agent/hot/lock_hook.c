@@ -1,0 +1,125 @@
+/* lock_hook.c - the exported waiting functions and their counting versions (see lock_hook.h).
+ *
+ * A lock is tried first, whatever its type: a trylock answers EBUSY exactly where the lock would have to wait
+ * (or to refuse: EDEADLK comes from the call that follows). Only then is the clock read.
+ */
+#include "agent/hot/lock_hook.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "agent/hot/heap_hook.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define COLD      __attribute__((noinline)) HOOK_TEXT
+
+#define EXPORT(name, type, arguments, values)                                                                \
+    HOOK_TEXT static type exported_##name arguments                                                          \
+    {                                                                                                        \
+        return atomic_load_explicit(&lock_routes.name, memory_order_relaxed) values;                         \
+    }
+LOCK_ALL(EXPORT)
+
+/* Assembler names: the headers declare some of these with attributes, and syscall with "...". */
+#define NAME_IT(name, type, arguments, values)                                                               \
+    extern type interposed_##name arguments __asm__(#name)                                                   \
+        __attribute__((alias("exported_" #name), visibility("default")));
+LOCK_ALL(NAME_IT)
+
+/* ---- on: try, and measure only what cannot be had at once */
+#define COUNTING(name, arguments, values, object, kind, try)                                                 \
+    COLD static int waiting_##name arguments                                                                 \
+    {                                                                                                        \
+        struct lock_wait w;                                                                                  \
+        lock_wait_begin(&w, kind, (const void *)exported_##name);                                            \
+        int status = lock_real.name values;                                                                  \
+        lock_wait_end(&w);                                                                                   \
+        return status;                                                                                       \
+    }                                                                                                        \
+    HOOK_TEXT static int counting_##name arguments                                                           \
+    {                                                                                                        \
+        int status = lock_tries.try(object);                                                                 \
+        if (likely(status != EBUSY)) return status;                                                          \
+        return lock_thread.busy ? lock_real.name values : waiting_##name values;                             \
+    }
+#define MUTEX_KIND                         m, LOCK_MUTEX, mutex
+#define READER_KIND                        l, LOCK_RWLOCK, read
+#define WRITER_KIND                        l, LOCK_RWLOCK, write
+#define COUNT(name, arguments, values, of) COUNTING(name, arguments, values, of)
+COUNT(pthread_mutex_lock, (pthread_mutex_t * m), (m), MUTEX_KIND)
+COUNT(pthread_mutex_timedlock, (pthread_mutex_t * m, const struct timespec *until), (m, until), MUTEX_KIND)
+COUNT(pthread_mutex_clocklock, (pthread_mutex_t * m, clockid_t clock, const struct timespec *until),
+      (m, clock, until), MUTEX_KIND)
+COUNT(pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), READER_KIND)
+COUNT(pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), WRITER_KIND)
+COUNT(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *until), (l, until),
+      READER_KIND)
+COUNT(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *until), (l, until),
+      WRITER_KIND)
+COUNT(pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t clock, const struct timespec *until),
+      (l, clock, until), READER_KIND)
+COUNT(pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t clock, const struct timespec *until),
+      (l, clock, until), WRITER_KIND)
+
+/* ---- condition variables */
+#define COUNTING_COND(name, arguments, values)                                                               \
+    HOOK_TEXT static int counting_##name arguments                                                           \
+    {                                                                                                        \
+        struct lock_wait w;                                                                                  \
+        if (lock_thread.busy) return lock_real.name values;                                                  \
+        lock_wait_begin(&w, LOCK_COND, (const void *)exported_##name);                                       \
+        int status = lock_real.name values;                                                                  \
+        lock_wait_end(&w);                                                                                   \
+        return status;                                                                                       \
+    }
+COUNTING_COND(pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m))
+COUNTING_COND(pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *until),
+              (c, m, until))
+COUNTING_COND(pthread_cond_clockwait,
+              (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until),
+              (c, m, clock, until))
+
+/* ---- semaphores: failure is -1 and errno */
+#define COUNTING_SEM(name, arguments, values)                                                                \
+    COLD static int waiting_##name arguments                                                                 \
+    {                                                                                                        \
+        struct lock_wait w;                                                                                  \
+        lock_wait_begin(&w, LOCK_SEM, (const void *)exported_##name);                                        \
+        int status = lock_real.name values;                                                                  \
+        lock_wait_end(&w);                                                                                   \
+        return status;                                                                                       \
+    }                                                                                                        \
+    HOOK_TEXT static int counting_##name arguments                                                           \
+    {                                                                                                        \
+        int saved = errno;                                                                                   \
+        if (likely(lock_tries.sem(s) == 0)) return 0;                                                        \
+        errno = saved;                                                                                       \
+        return lock_thread.busy ? lock_real.name values : waiting_##name values;                             \
+    }
+COUNTING_SEM(sem_wait, (sem_t * s), (s))
+COUNTING_SEM(sem_timedwait, (sem_t * s, const struct timespec *until), (s, until))
+COUNTING_SEM(sem_clockwait, (sem_t * s, clockid_t clock, const struct timespec *until), (s, clock, until))
+
+/* Bare futexes: Rust's standard library and others wait by syscall(SYS_futex, ...). */
+COLD static long waiting_futex(long number, long a, long b, long c, long d, long e, long f)
+{
+    struct lock_wait w;
+    lock_wait_begin(&w, LOCK_FUTEX, (const void *)exported_syscall);
+    long status = lock_real.syscall(number, a, b, c, d, e, f);
+    lock_wait_end(&w);
+    return status;
+}
+
+HOOK_TEXT static long counting_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    int command = (int)b & FUTEX_CMD_MASK;
+    if (number != SYS_futex || (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET) || lock_thread.busy)
+        return lock_real.syscall(number, a, b, c, d, e, f);
+    return waiting_futex(number, a, b, c, d, e, f);
+}
+
+#define COUNTED(name, type, arguments, values)     .name = counting_##name,
+#define EXPORTED_AS(name, type, arguments, values) .name = exported_##name,
+const struct lock_functions lock_counting = {LOCK_ALL(COUNTED)};
+const struct lock_functions lock_exported = {LOCK_ALL(EXPORTED_AS)};

@@ -1,0 +1,87 @@
+/* lock_resolve.c - the way in and out of the lock hooks.
+ *
+ * Condition variables have two versions in x86-64's libc, with different insides: programs of this century
+ * mean GLIBC_2.3.2, and the plain dlsym of some loaders answers with the older one; so that version is asked
+ * for by name.
+ *
+ * An allocator may take a lock before anything is initialised, our constructor included (StarRocks#12753):
+ * looking up happens then, and must not allocate. It does not: the names exist, and the loader allocates only
+ * to report a failure. Names that may be missing in an older libc are looked up by the constructor alone.
+ */
+#include "agent/lock_resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "agent/hot/lock_hook.h"
+
+struct lock_functions lock_real;
+struct lock_tries lock_tries;
+
+static _Atomic bool counting_locks, counting_waits;
+
+#if defined(__x86_64__)
+#define COND_VERSION "GLIBC_2.3.2"
+#else
+#define COND_VERSION "GLIBC_2.17"
+#endif
+
+static void *find(const char *name)
+{
+    int saved = errno;
+    void *found = NULL;
+    if (!__builtin_strcmp(name, "pthread_cond_wait") || !__builtin_strcmp(name, "pthread_cond_timedwait"))
+        found = dlvsym(RTLD_NEXT, name, COND_VERSION);
+    if (!found) found = dlsym(RTLD_NEXT, name);
+    errno = saved;
+    return found;
+}
+
+/* The first call of each function finds itself; the rest is up to the constructor. */
+#define FIRST(name, type, arguments, values)                                                                 \
+    static type first_##name arguments                                                                       \
+    {                                                                                                        \
+        if (!lock_real.name) lock_real.name = (type(*) arguments)find(#name);                                \
+        return lock_real.name values;                                                                        \
+    }
+LOCK_ALL(FIRST)
+
+#define START(name, type, arguments, values) .name = first_##name,
+struct lock_routes lock_routes = {LOCK_ALL(START)};
+
+#define LOOK_UP(name, type, arguments, values)                                                               \
+    if (!lock_real.name) lock_real.name = (type(*) arguments)find(#name);
+
+__attribute__((constructor(101))) void lock_resolve(void)
+{
+    static _Atomic bool done;
+    if (atomic_load(&done)) return;
+    LOCK_ALL(LOOK_UP)
+    lock_tries.mutex = (int (*)(pthread_mutex_t *))find("pthread_mutex_trylock");
+    lock_tries.read = (int (*)(pthread_rwlock_t *))find("pthread_rwlock_tryrdlock");
+    lock_tries.write = (int (*)(pthread_rwlock_t *))find("pthread_rwlock_trywrlock");
+    lock_tries.sem = (int (*)(sem_t *))find("sem_trywait");
+    atomic_store(&done, true);
+    lock_switch(counting_locks, counting_waits);
+}
+
+bool lock_sees_calls(void)
+{
+    void *first = dlsym(RTLD_DEFAULT, "pthread_mutex_lock");
+    return !first || first == (void *)lock_exported.pthread_mutex_lock;
+}
+
+#define SWITCH(name, on)                                                                                     \
+    if (lock_real.name)                                                                                      \
+        atomic_store_explicit(&lock_routes.name, (on) ? lock_counting.name : lock_real.name,                 \
+                              memory_order_release);
+#define SWITCH_LOCK(name, type, arguments, values) SWITCH(name, locks)
+#define SWITCH_WAIT(name, type, arguments, values) SWITCH(name, waits)
+
+void lock_switch(bool locks, bool waits)
+{
+    counting_locks = locks;
+    counting_waits = waits;
+    LOCK_LOCKS(SWITCH_LOCK)
+    LOCK_WAITS(SWITCH_WAIT)
+}

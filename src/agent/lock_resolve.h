@@ -1,0 +1,16 @@
+/* lock_resolve.h - finds libc's waiting functions behind ours, and switches between them and the counting
+ * ones. */
+#ifndef AGENT_LOCK_RESOLVE_H
+#define AGENT_LOCK_RESOLVE_H
+
+#include <stdbool.h>
+
+void lock_resolve(void); /* once; safe at any time, also inside the first lock of the process */
+
+/* locks: mutexes and rwlocks are counted; waits: condition variables, semaphores and futexes too. */
+void lock_switch(bool locks, bool waits);
+
+/* Do the host's calls come through our functions? */
+bool lock_sees_calls(void);
+
+#endif

@@ -1,0 +1,300 @@
+/* load.c - see load.h. Sources are fetched and decoded side by side, one thread each, a few at a time. */
+#include "cmd/load.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "collect/fetch.h"
+#include "format/format.h"
+#include "profile/compat.h"
+#include "profile/filter.h"
+#include "report/symbolize.h"
+
+enum { MAX_AT_ONCE = 16 };
+
+struct source {
+    const struct load_options *o;
+    const char *name;
+    char *url; /* NULL for files */
+    struct profile *p;
+    struct err err;
+    int rc;
+};
+
+static void tell(const struct load_options *o, bool is_warning, const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (is_warning && o->warn) o->warn(o->context, line);
+    if (!is_warning && o->say) o->say(o->context, line);
+}
+
+/* A file that exists is a file; else a URL, with http:// put before host:port/path. NULL when it is neither.
+ */
+static char *url_of(const char *source)
+{
+    if (!strcmp(source, "-") || access(source, F_OK) == 0) return NULL;
+    if (fetch_is_url(source)) return mem_strdup(source);
+    const char *colon = strchr(source, ':'), *slash = strchr(source, '/');
+    if (colon && colon > source && (!slash || colon < slash) && colon[1] >= '0' && colon[1] <= '9')
+        return mem_printf("http://%s", source);
+    return NULL;
+}
+
+static void read_source(struct source *s)
+{
+    const struct load_options *o = s->o;
+    struct fetch_options fetching = {.seconds = o->seconds,
+                                     .timeout_s = o->timeout_s,
+                                     .tls_cert = o->tls_cert,
+                                     .tls_key = o->tls_key,
+                                     .tls_ca = o->tls_ca,
+                                     .user_agent = "Go-http-client/1.1 (procprof)"};
+    struct format_options reading = {.drop_signal_frames = o->drop_signal_frames};
+    struct bytes bytes = {0};
+    s->rc = fetch(s->url ? s->url : s->name, &fetching, &bytes, &s->err);
+    if (!s->rc) s->rc = format_read(bytes.data, bytes.len, s->name, &reading, &s->p, &s->err);
+    bytes_free(&bytes);
+}
+
+struct queue {
+    struct source *sources;
+    size_t n, next;
+    pthread_mutex_t lock;
+};
+
+static void *work(void *context)
+{
+    struct queue *q = context;
+    for (;;) {
+        pthread_mutex_lock(&q->lock);
+        size_t i = q->next++;
+        pthread_mutex_unlock(&q->lock);
+        if (i >= q->n) return NULL;
+        read_source(&q->sources[i]);
+    }
+}
+
+static void read_all(struct source *sources, size_t n)
+{
+    struct queue q = {sources, n, 0, PTHREAD_MUTEX_INITIALIZER};
+    pthread_t threads[MAX_AT_ONCE];
+    size_t n_threads = 0, any_url = 0;
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    for (size_t i = 0; i < n; i++) any_url |= sources[i].url != NULL;
+    size_t wanted = any_url ? MAX_AT_ONCE : (size_t)(n_cores > 0 ? n_cores : 1);
+    while (n_threads + 1 < n && n_threads + 1 < wanted && n_threads < MAX_AT_ONCE)
+        if (pthread_create(&threads[n_threads], NULL, work, &q))
+            break;
+        else
+            n_threads++;
+    work(&q);
+    for (size_t i = 0; i < n_threads; i++) pthread_join(threads[i], NULL);
+}
+
+static void add_fake_mapping(struct profile *p)
+{
+    if (p->n_mappings) return;
+    profile_add_mapping(p, 0, 0, 0, 0, 0);
+    for (size_t i = 0; i < p->n_locations; i++) p->locations[i].mapping = 1;
+}
+
+static void override_main_mapping(struct profile *p, const struct load_options *o)
+{
+    if (!o->binary && !o->build_id) return;
+    add_fake_mapping(p);
+    if (o->binary) p->mappings[0].filename = profile_cstr(p, o->binary);
+    if (o->build_id && !p->mappings[0].build_id) p->mappings[0].build_id = profile_cstr(p, o->build_id);
+}
+
+/* Fetches a group and merges it. One that fails is told and left out; when all fail, the first reason is
+ * returned. */
+static int read_group(const struct load_options *o, const char *const *names, size_t n, const char *what,
+                      struct profile **ret, char **ret_url, struct err *err)
+{
+    struct source *sources = mem_zalloc(n * sizeof *sources);
+    struct profile **good = mem_array(n, sizeof *good);
+    size_t n_good = 0;
+    int rc = 0;
+    for (size_t i = 0; i < n; i++) {
+        sources[i] = (struct source){.o = o, .name = names[i], .url = url_of(names[i])};
+        if (sources[i].url) {
+            tell(o, false, "Fetching profile over HTTP from %s", sources[i].url);
+            if (o->seconds > 0) tell(o, false, "Please wait... (%gs)", o->seconds);
+        }
+    }
+    read_all(sources, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!sources[i].rc) {
+            if (o->add_fake_mapping) add_fake_mapping(sources[i].p);
+            override_main_mapping(sources[i].p, o);
+            good[n_good++] = sources[i].p;
+            if (ret_url && !*ret_url && sources[i].url) *ret_url = mem_strdup(sources[i].url);
+        } else if (n > 1) {
+            tell(o, true, "%s", sources[i].err.text);
+        }
+    }
+    if (!n_good) {
+        *err = sources[0].err;
+        rc = n > 1 ? err_set(err, sources[0].rc, "failed to fetch any %s profiles", what) : sources[0].rc;
+    } else if (n_good < n) {
+        tell(o, true, "Fetched %zu %s profiles out of %zu", n_good, what, n);
+    }
+    if (!rc) rc = profile_make_compatible(good, n_good, err);
+    if (!rc && n_good == 1) {
+        *ret = good[0];
+    } else {
+        if (!rc) rc = profile_merge(good, n_good, ret, err);
+        for (size_t i = 0; i < n_good; i++) profile_free(good[i]);
+    }
+    for (size_t i = 0; i < n; i++) mem_free(sources[i].url);
+    mem_free(sources);
+    mem_free(good);
+    return rc;
+}
+
+/* ---- names from the server: POST /pprof/symbol ---- */
+
+static char *symbol_url(const char *url)
+{
+    size_t path_end = strcspn(url, "?");
+    char *path = mem_strndup(url, path_end), *slash = strrchr(path, '/');
+    const char *last = slash ? slash + 1 : "";
+    static const char *const services[] = {"heap", "growth", "profile", "pmuprofile", "contention", NULL};
+    bool pprof_like = strstr(path, "/debug/pprof/") != NULL;
+    for (size_t i = 0; services[i] && slash; i++) {
+        if (strcmp(last, services[i])) continue;
+        pprof_like |= slash - path >= 6 && !strncmp(slash - 6, "/pprof", 6);
+    }
+    char *result = slash ? mem_printf("%.*s/%s", (int)(slash - path), path, pprof_like ? "symbol" : "symbolz")
+                         : mem_strdup(path);
+    mem_free(path);
+    return result;
+}
+
+/* Lines "0xADDRESS name"; each address of the profile that is named gets that function. */
+static void take_symbol_reply(struct profile *p, const uint8_t *wanted, const struct bytes *reply)
+{
+    struct idmap_entry {
+        uint64_t address;
+        uint32_t function;
+    } *entries = NULL;
+    size_t n = 0, cap = 0;
+    const char *at = (const char *)reply->data, *end = at + reply->len;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        char *rest;
+        if (stop - at > 4 && at[0] == '0' && at[1] == 'x') {
+            uint64_t address = strtoull(at, &rest, 16);
+            while (rest < stop && (*rest == ' ' || *rest == '\t')) rest++;
+            if (rest < stop) {
+                uint32_t name = profile_string(p, rest, (size_t)(stop - rest));
+                *VEC_PUSH(entries, n, cap) =
+                    (struct idmap_entry){address, profile_add_function(p, name, name, 0, 0)};
+            }
+        }
+        at = stop + 1;
+    }
+    for (size_t i = 0; i < p->n_locations; i++) {
+        struct location *l = &p->locations[i];
+        if (!wanted[i]) continue;
+        for (size_t k = 0; k < n; k++) {
+            if (entries[k].address != l->address) continue;
+            l->first_line = (uint32_t)p->n_lines;
+            l->n_lines = 1;
+            *VEC_PUSH(p->lines, p->n_lines, p->cap_lines) = (struct line){.function = entries[k].function};
+            if (l->mapping) p->mappings[l->mapping - 1].has_functions = true;
+            break;
+        }
+    }
+    mem_free(entries);
+}
+
+static void symbolize_remotely(const struct load_options *o, struct profile *p, const char *url)
+{
+    struct buf body = {0};
+    uint8_t *wanted = mem_zalloc(p->n_locations);
+    for (size_t i = 0; i < p->n_locations; i++) {
+        const struct location *l = &p->locations[i];
+        if (!l->address || (l->n_lines && !o->force_symbols)) continue;
+        wanted[i] = 1;
+        buf_printf(&body, "%s%#llx", body.len ? "+" : "", (unsigned long long)l->address);
+    }
+    if (body.len) {
+        char *where = symbol_url(url);
+        struct fetch_options posting = {.post_body = buf_cstr(&body),
+                                        .tls_cert = o->tls_cert,
+                                        .tls_key = o->tls_key,
+                                        .tls_ca = o->tls_ca};
+        struct bytes reply = {0};
+        struct err err;
+        if (fetch(where, &posting, &reply, &err))
+            tell(o, true, "names from the server: %s", err.text);
+        else
+            take_symbol_reply(p, wanted, &reply);
+        bytes_free(&reply);
+        mem_free(where);
+    }
+    buf_free(&body);
+    mem_free(wanted);
+}
+
+static int symbolize(const struct load_options *o, struct profile *p, const char *url,
+                     struct symbolizer **ret_symbolizer, struct err *err)
+{
+    struct symbol_options so = {.search = o->search, .symbol_table_only = o->fast_local};
+    struct symbolizer *s = symbolizer_new(&so);
+    int rc = 0;
+    if (!o->remote_only) {
+        struct symbolize_options how = {
+            .force = o->force_symbols, .warn = o->warn, .warn_context = o->context};
+        rc = profile_symbolize(p, s, &how, err);
+    }
+    if (!rc && url && !o->local_only) symbolize_remotely(o, p, url);
+    if (ret_symbolizer)
+        *ret_symbolizer = s;
+    else
+        symbolizer_free(s);
+    return rc;
+}
+
+int load_profile(const struct load_options *o, struct profile **ret_profile, bool *ret_remote,
+                 struct symbolizer **ret_symbolizer, struct err *err)
+{
+    struct profile *p = NULL, *base = NULL;
+    char *url = NULL;
+    if (ret_symbolizer) *ret_symbolizer = NULL;
+    int rc = read_group(o, o->sources, o->n_sources, "source", &p, &url, err);
+    if (!rc && o->n_bases) {
+        rc = read_group(o, o->bases, o->n_bases, "base", &base, &url, err);
+        if (!rc) rc = profile_subtract(&p, base, o->is_diff, o->normalize, err);
+        profile_free(base);
+    }
+    if (!rc && o->all_frames) p->drop_frames = p->keep_frames = 0;
+    if (!rc && !o->no_symbols) {
+        rc = symbolize(o, p, url, ret_symbolizer, err);
+        if (!rc) profile_simplify_names(p, o->name_detail, o->force_symbols);
+    }
+    if (!rc) rc = profile_drop_uninteresting(p, err);
+    if (!rc && o->comment) profile_add_comment(p, o->comment);
+    if (!rc) rc = profile_check(p, err);
+    if (ret_remote) *ret_remote = url != NULL;
+    mem_free(url);
+    if (rc) {
+        profile_free(p);
+        return rc;
+    }
+    *ret_profile = p;
+    return 0;
+}

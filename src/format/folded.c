@@ -1,0 +1,282 @@
+/* folded.c - see folded.h; and the reader that makes a profile of it. */
+#include "format/folded.h"
+
+#include <endian.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "format/format.h"
+#include "format/legacy.h"
+
+/* ---- lines ---- */
+
+/* "stack value" taken apart from its end; false when there is no value. */
+static bool parse_line(struct piece line, struct folded_line *ret_line)
+{
+    while (line.n && text_is_blank(line.s[line.n - 1])) line.n--;
+    size_t end = line.n, at = end;
+    while (at && ((line.s[at - 1] >= '0' && line.s[at - 1] <= '9') || line.s[at - 1] == '.')) at--;
+    if (at == end || at < 2 || (line.s[at - 1] != ' ' && line.s[at - 1] != '\t')) return false;
+    struct piece number = {line.s + at, end - at};
+    uint64_t value;
+    if (text_take_u64(&number, &value) != TEXT_GOOD || value > INT64_MAX) return false;
+    if (piece_take(&number, ".")) { /* a fraction: its first digit rounds */
+        if (number.n && number.s[0] >= '5' && value < INT64_MAX) value++;
+        while (number.n && number.s[0] != '.') number.s++, number.n--;
+    }
+    if (number.n) return false;
+    while (at && text_is_blank(line.s[at - 1])) at--;
+    if (!at || at > UINT32_MAX) return false;
+    *ret_line = (struct folded_line){line.s, (uint32_t)at, (int64_t)value};
+    return true;
+}
+
+bool folded_next(struct folded *f, struct folded_line *ret_line)
+{
+    struct piece line;
+    while (text_line(&f->rest, &line)) {
+        if (!line.n || *line.s == '#') continue;
+        if (parse_line(line, ret_line)) return true;
+        if (!piece_trim(line).n) continue;
+        if (!f->n_bad++) f->first_bad = line;
+    }
+    return false;
+}
+
+struct folded_line *folded_lines(struct piece text, size_t *ret_n, struct folded *ret_end)
+{
+    struct folded f = {.rest = text};
+    struct folded_line *lines = NULL, line;
+    size_t n = 0, cap = 0;
+    while (folded_next(&f, &line)) *VEC_PUSH(lines, n, cap) = line;
+    *ret_n = n;
+    if (ret_end) *ret_end = f;
+    return lines;
+}
+
+size_t folded_common(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    size_t n = a_len < b_len ? a_len : b_len, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t x, y;
+        memcpy(&x, a + i, 8);
+        memcpy(&y, b + i, 8);
+        if (x != y) return i + (size_t)__builtin_ctzll(htole64(x) ^ htole64(y)) / 8;
+    }
+    while (i < n && a[i] == b[i]) i++;
+    return i;
+}
+
+/* ---- sorting: by eight bytes at a time, so that stacks with long common beginnings are not compared from
+ * the start again ---- */
+
+struct keyed {
+    uint64_t key; /* the eight bytes at the depth being sorted, first byte highest; the end is ';' and then
+                     zeros */
+    struct folded_line line;
+};
+
+static uint64_t key_at(const struct folded_line *l, size_t depth)
+{
+    uint64_t key;
+    if (depth + 8 <= l->stack_len) {
+        memcpy(&key, l->stack + depth, 8);
+        return be64toh(key);
+    }
+    unsigned char end[8] = {0};
+    size_t left = depth < l->stack_len ? l->stack_len - depth : 0;
+    memcpy(end, l->stack + l->stack_len - left, left);
+    if (depth <= l->stack_len) end[left] = ';';
+    memcpy(&key, end, 8);
+    return be64toh(key);
+}
+
+static void insertion_sort(struct keyed *items, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct keyed item = items[i];
+        size_t at = i;
+        for (; at && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+static void swap(struct keyed *a, struct keyed *b)
+{
+    struct keyed t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void sort_at(struct keyed *items, size_t n, size_t depth);
+
+/* All of items have the same key at depth: on to the next eight bytes, past what all of them share. */
+static void sort_deeper(struct keyed *items, size_t n, size_t depth)
+{
+    if (n < 2 || !(items[0].key & 0xff)) return; /* a zero byte: these stacks have ended, so they are equal */
+    depth += 8;
+    size_t common = SIZE_MAX;
+    for (size_t i = 1; i < n && common; i++) {
+        const struct folded_line *a = &items[0].line, *b = &items[i].line;
+        size_t shared = folded_common(a->stack + (depth < a->stack_len ? depth : a->stack_len),
+                                      depth < a->stack_len ? a->stack_len - depth : 0,
+                                      b->stack + (depth < b->stack_len ? depth : b->stack_len),
+                                      depth < b->stack_len ? b->stack_len - depth : 0);
+        if (shared < common) common = shared;
+    }
+    depth += common & ~(size_t)7;
+    for (size_t i = 0; i < n; i++) items[i].key = key_at(&items[i].line, depth);
+    sort_at(items, n, depth);
+}
+
+static void sort_at(struct keyed *items, size_t n, size_t depth)
+{
+    while (n > 24) {
+        uint64_t a = items[0].key, b = items[n / 2].key, c = items[n - 1].key;
+        uint64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+        size_t low = 0, at = 0, high = n; /* [0,low) less, [low,at) equal, [high,n) greater */
+        while (at < high) {
+            if (items[at].key < pivot)
+                swap(&items[low++], &items[at++]);
+            else if (items[at].key > pivot)
+                swap(&items[at], &items[--high]);
+            else
+                at++;
+        }
+        sort_deeper(items + low, high - low, depth);
+        /* The smaller side by a call, the larger one by going round: the depth of calls stays small. */
+        if (low < n - high) {
+            sort_at(items, low, depth);
+            items += high;
+            n -= high;
+        } else {
+            sort_at(items + high, n - high, depth);
+            n = low;
+        }
+    }
+    insertion_sort(items, n);
+    for (size_t i = 0; i < n;) {
+        size_t end = i + 1;
+        while (end < n && items[end].key == items[i].key) end++;
+        sort_deeper(items + i, end - i, depth);
+        i = end;
+    }
+}
+
+void folded_sort(struct folded_line *lines, size_t n)
+{
+    struct keyed *items = mem_array(n, sizeof *items);
+    for (size_t i = 0; i < n; i++) items[i] = (struct keyed){key_at(&lines[i], 0), lines[i]};
+    sort_at(items, n, 0);
+    for (size_t i = 0; i < n; i++) lines[i] = items[i].line;
+    mem_free(items);
+}
+
+/* ---- into a profile ---- */
+
+struct building {
+    struct profile *p;
+    uint32_t *location_of; /* by string: location + 1 */
+    size_t n_location_of;
+    uint32_t *frames; /* of the line before, root first */
+    uint32_t *ends;   /* where each of them ends in it */
+    size_t n_frames, cap_frames, cap_ends;
+    uint32_t *leaf_first;
+    size_t cap_leaf_first;
+};
+
+static uint32_t location_of(struct building *b, const char *name, size_t len)
+{
+    uint32_t string = profile_string(b->p, name, len);
+    if (string >= b->n_location_of) {
+        size_t n = (size_t)string * 2 + 1024;
+        b->location_of = mem_realloc(b->location_of, n * sizeof *b->location_of);
+        memset(b->location_of + b->n_location_of, 0, (n - b->n_location_of) * sizeof *b->location_of);
+        b->n_location_of = n;
+    }
+    if (!b->location_of[string]) {
+        b->location_of[string] = profile_add_location(b->p, 0, 0) + 1;
+        profile_add_line(b->p, profile_add_function(b->p, string, string, 0, 0), 0, 0);
+    }
+    return b->location_of[string] - 1;
+}
+
+/* Frames of this line; those that the line before had at the same place are taken over without looking them
+ * up. */
+static void take_frames(struct building *b, const struct folded_line *line, const struct folded_line *before)
+{
+    size_t common = folded_common(line->stack, line->stack_len, before->stack, before->stack_len), kept = 0;
+    if (common == line->stack_len) common++; /* its end is as good as a ';' */
+    while (kept < b->n_frames && b->ends[kept] < common &&
+           (b->ends[kept] == line->stack_len || line->stack[b->ends[kept]] == ';'))
+        kept++;
+    size_t at = kept ? b->ends[kept - 1] + 1u : 0;
+    b->n_frames = kept;
+    while (at <= line->stack_len) {
+        const char *semicolon =
+            at < line->stack_len ? memchr(line->stack + at, ';', line->stack_len - at) : NULL;
+        size_t end = semicolon ? (size_t)(semicolon - line->stack) : line->stack_len;
+        if (b->n_frames == b->cap_ends)
+            b->ends = mem_grow(b->ends, &b->cap_ends, b->n_frames + 1, sizeof *b->ends);
+        b->ends[b->n_frames] = (uint32_t)end;
+        uint32_t location = location_of(b, line->stack + at, end - at);
+        *VEC_PUSH(b->frames, b->n_frames, b->cap_frames) = location;
+        at = end + 1;
+    }
+}
+
+static void add_line(struct building *b, const struct folded_line *line, const struct folded_line *before)
+{
+    take_frames(b, line, before);
+    if (b->n_frames > b->cap_leaf_first)
+        b->leaf_first = mem_grow(b->leaf_first, &b->cap_leaf_first, b->n_frames, sizeof *b->leaf_first);
+    size_t n = 0;
+    for (size_t i = b->n_frames; i-- > 0;) {
+        /* An empty frame (";;", or ';' at the end) is no frame. */
+        if (b->ends[i] == (i ? b->ends[i - 1] + 1 : 0)) continue;
+        b->leaf_first[n++] = b->frames[i];
+    }
+    profile_add_sample(b->p, b->leaf_first, n, &line->value);
+}
+
+/* Text of almost any kind has lines that end in a number; stacks have a ';' somewhere, and no control bytes.
+ */
+static bool looks_folded(struct piece text)
+{
+    if (text.n > 1 << 16) text.n = 1 << 16;
+    for (size_t i = 0; i < text.n; i++)
+        if ((unsigned char)text.s[i] < ' ' && !text_is_blank(text.s[i])) return false;
+    struct folded f = {.rest = text};
+    struct folded_line line;
+    size_t n_lines = 0;
+    while (folded_next(&f, &line)) {
+        if (f.n_bad) return false;
+        if (memchr(line.stack, ';', line.stack_len)) return true;
+        n_lines++;
+    }
+    return n_lines > 1 && !f.n_bad;
+}
+
+static int read_folded(const void *data, size_t len, const struct format_options *options,
+                       struct profile *into, struct err *err)
+{
+    (void)options;
+    struct piece text = {data, len};
+    if (!looks_folded(text)) return FORMAT_NOT_MINE;
+    profile_add_sample_type(into, "samples", "count");
+    struct building b = {.p = into};
+    struct folded f = {.rest = text};
+    struct folded_line line, before = {.stack = ""};
+    while (folded_next(&f, &line)) {
+        add_line(&b, &line, &before);
+        before = line;
+    }
+    mem_free(b.location_of);
+    mem_free(b.frames);
+    mem_free(b.ends);
+    mem_free(b.leaf_first);
+    return f.n_bad ? legacy_bad_line(err, text, f.first_bad, "not a stack and a number") : 0;
+}
+
+const struct format_reader format_folded = {"collapsed stacks", read_folded};

@@ -1,0 +1,578 @@
+/* flame_data.c - see flame_data.h for the bytes.
+ *
+ * Stacks are merged by function name, root first, into a tree of small records found through one hash table
+ * of (parent, function). Names, not function records, decide what is equal: two builds compared with each
+ * other share nothing else.
+ */
+#include "report/flame_data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+
+struct node {
+    uint32_t function, parent;
+    uint32_t last_child; /* the child found last time: the next sample often goes the same way */
+};
+
+struct function_facts {
+    uint32_t file, module; /* indexes of the tree's own tables */
+    uint64_t start_line;
+};
+
+struct tree {
+    struct strtab names, files, modules; /* a name's id is the function's id while the tree grows */
+    struct function_facts *functions;
+    size_t n_functions, cap_functions;
+    struct node *nodes;
+    size_t n_nodes, cap_nodes;
+    int64_t *self; /* n_nodes * n_values */
+    size_t cap_self, n_values;
+    uint32_t *slots; /* open addressing over (parent, function): node + 1 */
+    size_t n_slots;
+};
+
+/* ---- growing the tree ---- */
+
+static uint32_t tree_function(struct tree *t, const char *name, size_t len)
+{
+    uint32_t id = strtab_add(&t->names, name, len);
+    while (t->n_functions <= id)
+        *VEC_PUSH(t->functions, t->n_functions, t->cap_functions) = (struct function_facts){0};
+    return id;
+}
+
+static void tree_rehash(struct tree *t)
+{
+    mem_free(t->slots);
+    t->n_slots = t->n_slots ? t->n_slots * 2 : 4096;
+    t->slots = mem_zalloc(t->n_slots * sizeof *t->slots);
+    for (size_t i = 1; i < t->n_nodes; i++) {
+        size_t at = hash_u64((uint64_t)t->nodes[i].parent << 32 | t->nodes[i].function) & (t->n_slots - 1);
+        while (t->slots[at]) at = (at + 1) & (t->n_slots - 1);
+        t->slots[at] = (uint32_t)i + 1;
+    }
+}
+
+static uint32_t tree_add_node(struct tree *t, uint32_t parent, uint32_t function)
+{
+    uint32_t id = (uint32_t)t->n_nodes;
+    *VEC_PUSH(t->nodes, t->n_nodes, t->cap_nodes) = (struct node){.function = function, .parent = parent};
+    if (t->cap_self < t->n_nodes * t->n_values)
+        t->self = mem_grow(t->self, &t->cap_self, t->n_nodes * t->n_values, sizeof *t->self);
+    memset(t->self + (size_t)id * t->n_values, 0, t->n_values * sizeof *t->self);
+    return id;
+}
+
+static uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function)
+{
+    uint32_t last = t->nodes[parent].last_child;
+    if (last && t->nodes[last].function == function) return last;
+    if (t->n_nodes * 2 >= t->n_slots) tree_rehash(t);
+    size_t at = hash_u64((uint64_t)parent << 32 | function) & (t->n_slots - 1);
+    for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
+        uint32_t id = t->slots[at] - 1;
+        if (t->nodes[id].parent == parent && t->nodes[id].function == function) {
+            t->nodes[parent].last_child = id;
+            return id;
+        }
+    }
+    uint32_t id = tree_add_node(t, parent, function);
+    t->slots[at] = id + 1;
+    t->nodes[parent].last_child = id;
+    return id;
+}
+
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? INT64_MIN + 1 : INT64_MAX;
+    return sum == INT64_MIN ? INT64_MIN + 1 : sum; /* |x| always exists */
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The functions of a location, outermost first, appended to *list. */
+struct function_list {
+    uint32_t *items;
+    size_t n_items, cap_items;
+};
+
+static void list_location(struct tree *t, const struct profile *p, size_t index, struct function_list *list)
+{
+    const struct location *l = &p->locations[index];
+    const char *module = "";
+    if (l->mapping && l->mapping <= p->n_mappings)
+        module = profile_text(p, p->mappings[l->mapping - 1].filename);
+    for (uint32_t i = l->n_lines; i-- > 0;) {
+        const struct function *f = &p->functions[p->lines[l->first_line + i].function];
+        struct str name = profile_str(p, f->name ? f->name : f->system_name);
+        size_t known = t->n_functions;
+        uint32_t id = name.len ? tree_function(t, name.s, name.len) : tree_function(t, "(no name)", 9);
+        struct function_facts *facts = &t->functions[id];
+        if (id >= known || (!facts->file && f->filename)) {
+            struct str file = profile_str(p, f->filename);
+            *facts = (struct function_facts){.file = strtab_add(&t->files, file.s, file.len),
+                                             .module = strtab_add_cstr(&t->modules, module),
+                                             .start_line = f->start_line > 0 ? (uint64_t)f->start_line : 0};
+        }
+        *VEC_PUSH(list->items, list->n_items, list->cap_items) = id;
+    }
+    if (l->n_lines == 0) {
+        char text[300];
+        int len = *module ? snprintf(text, sizeof text, "0x%llx [%.200s]", (unsigned long long)l->address,
+                                     base_name(module))
+                          : snprintf(text, sizeof text, "0x%llx", (unsigned long long)l->address);
+        size_t known = t->n_functions;
+        uint32_t id = tree_function(t, text, (size_t)len);
+        if (id >= known) t->functions[id].module = strtab_add_cstr(&t->modules, module);
+        *VEC_PUSH(list->items, list->n_items, list->cap_items) = id;
+    }
+}
+
+/* column_of[i]: where the profile's i-th sample type goes in a node's values; SIZE_MAX: nowhere. */
+static void tree_add_profile(struct tree *t, const struct profile *p, const size_t *column_of)
+{
+    struct function_list list = {0};
+    size_t *start = mem_array(p->n_locations + 1, sizeof *start);
+    for (size_t i = 0; i < p->n_locations; i++) {
+        start[i] = list.n_items;
+        list_location(t, p, i, &list);
+    }
+    start[p->n_locations] = list.n_items;
+    for (size_t s = 0; s < p->n_samples; s++) {
+        const uint32_t *frames = profile_sample_frames(p, s);
+        uint32_t at = 0;
+        for (size_t i = profile_sample_depth(p, s); i-- > 0;)
+            for (size_t k = start[frames[i]]; k < start[frames[i] + 1]; k++)
+                at = tree_child(t, at, list.items[k]);
+        const int64_t *values = profile_sample_values(p, s);
+        for (size_t i = 0; i < p->n_sample_types; i++) {
+            if (column_of[i] == SIZE_MAX) continue;
+            int64_t *into = &t->self[at * t->n_values + column_of[i]];
+            *into = add_saturated(*into, values[i]);
+        }
+    }
+    mem_free(start);
+    mem_free(list.items);
+}
+
+/* ---- order and size ---- */
+
+/* What a node with all below it weighs: the largest of its shares of any column. Never more than its
+ * parent's. */
+static double *tree_weights(const struct tree *t)
+{
+    size_t n = t->n_nodes, k = t->n_values;
+    double *sum = mem_array(n * k, sizeof *sum), *weight = mem_array(n, sizeof *weight);
+    for (size_t i = 0; i < n * k; i++) sum[i] = fabs((double)t->self[i]);
+    for (size_t i = n; i-- > 1;)
+        for (size_t c = 0; c < k; c++) sum[t->nodes[i].parent * k + c] += sum[i * k + c];
+    for (size_t i = 0; i < n; i++) {
+        weight[i] = 0;
+        for (size_t c = 0; c < k; c++) {
+            double share = sum[c] > 0 ? sum[i * k + c] / sum[c] : 0;
+            if (share > weight[i]) weight[i] = share;
+        }
+    }
+    mem_free(sum);
+    return weight;
+}
+
+static int compare_doubles_down(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The weight below which nodes go, so that at most max_nodes stay. */
+static double weight_limit(const double *weight, size_t n, size_t max_nodes)
+{
+    if (n <= max_nodes) return -1;
+    double *sorted = mem_array(n, sizeof *sorted);
+    memcpy(sorted, weight, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_doubles_down);
+    double limit = sorted[max_nodes];
+    mem_free(sorted);
+    return nextafter(limit, 2); /* equals of the first one too many go as well */
+}
+
+struct by_weight {
+    const double *weight;
+    const struct node *nodes;
+};
+
+static int compare_children(const void *a, const void *b, void *context)
+{
+    const struct by_weight *by = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (by->weight[x] != by->weight[y]) return by->weight[x] < by->weight[y] ? 1 : -1;
+    return by->nodes[x].function < by->nodes[y].function ? -1 : by->nodes[x].function > by->nodes[y].function;
+}
+
+/* Children of every node, heaviest first: node i has child[first[i] .. first[i + 1]). */
+struct children {
+    uint32_t *first, *child;
+};
+
+static struct children tree_children(const struct tree *t, const double *weight)
+{
+    size_t n = t->n_nodes;
+    struct children c = {.first = mem_zalloc((n + 2) * sizeof(uint32_t)),
+                         .child = mem_array(n, sizeof(uint32_t))};
+    for (size_t i = 1; i < n; i++) c.first[t->nodes[i].parent + 2]++;
+    for (size_t i = 2; i < n + 2; i++) c.first[i] += c.first[i - 1];
+    for (size_t i = 1; i < n; i++) c.child[c.first[t->nodes[i].parent + 1]++] = (uint32_t)i;
+    struct by_weight by = {weight, t->nodes};
+    for (size_t i = 0; i < n; i++) {
+        size_t count = c.first[i + 1] - c.first[i];
+        if (count > 1) qsort_r(c.child + c.first[i], count, sizeof(uint32_t), compare_children, &by);
+    }
+    return c;
+}
+
+/* ---- writing ---- */
+
+struct preorder {
+    uint32_t *node; /* in the order written; SMALLER: the sum of what was left out under a parent */
+    uint32_t *depth;
+    size_t n, cap_node, cap_depth;
+    int64_t *smaller; /* n_values for each SMALLER, in order */
+    size_t n_smaller, cap_smaller;
+    size_t n_left_out;
+    uint32_t max_depth;
+};
+
+#define SMALLER UINT32_MAX
+
+static void preorder_push(struct preorder *o, uint32_t node, uint32_t depth)
+{
+    if (o->n == o->cap_node) o->node = mem_grow(o->node, &o->cap_node, o->n + 1, sizeof *o->node);
+    if (o->n == o->cap_depth) o->depth = mem_grow(o->depth, &o->cap_depth, o->n + 1, sizeof *o->depth);
+    o->node[o->n] = node;
+    o->depth[o->n++] = depth;
+    if (depth > o->max_depth) o->max_depth = depth;
+}
+
+/* Sums of whole subtrees, for what is left out. Only made when something is. */
+static int64_t *tree_totals(const struct tree *t)
+{
+    size_t k = t->n_values;
+    int64_t *total = mem_array(t->n_nodes * k, sizeof *total);
+    memcpy(total, t->self, t->n_nodes * k * sizeof *total);
+    for (size_t i = t->n_nodes; i-- > 1;)
+        for (size_t c = 0; c < k; c++) {
+            int64_t *into = &total[t->nodes[i].parent * k + c];
+            *into = add_saturated(*into, total[i * k + c]);
+        }
+    return total;
+}
+
+/* The lightest children of a node: child[keep .. end) weigh less than limit. */
+static uint32_t children_kept(const struct children *c, uint32_t node, const double *weight, double limit)
+{
+    uint32_t begin = c->first[node], keep = c->first[node + 1];
+    while (keep > begin && weight[c->child[keep - 1]] < limit) keep--;
+    return keep;
+}
+
+static struct preorder tree_preorder(const struct tree *t, const struct children *c, const double *weight,
+                                     double limit)
+{
+    struct preorder o = {0};
+    int64_t *total = limit >= 0 ? tree_totals(t) : NULL;
+    struct todo {
+        uint32_t node, depth, parent;
+    } *stack = NULL;
+    size_t n_stack = 0, cap_stack = 0;
+    *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){0};
+    while (n_stack) {
+        struct todo at = stack[--n_stack];
+        preorder_push(&o, at.node, at.depth);
+        uint32_t above = at.node == SMALLER ? at.parent : at.node, end = c->first[above + 1];
+        uint32_t keep = children_kept(c, above, weight, limit);
+        if (at.node != SMALLER) {
+            if (keep < end)
+                *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){SMALLER, at.depth + 1, at.node};
+            for (uint32_t i = keep; i-- > c->first[above];)
+                *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){c->child[i], at.depth + 1, at.node};
+            continue;
+        }
+        o.n_left_out += end - keep;
+        if ((o.n_smaller + 1) * t->n_values > o.cap_smaller)
+            o.smaller =
+                mem_grow(o.smaller, &o.cap_smaller, (o.n_smaller + 1) * t->n_values, sizeof *o.smaller);
+        int64_t *sum = o.smaller + o.n_smaller++ * t->n_values;
+        memset(sum, 0, t->n_values * sizeof *sum);
+        for (uint32_t i = keep; i < end; i++)
+            for (size_t k = 0; k < t->n_values; k++)
+                sum[k] = add_saturated(sum[k], total[c->child[i] * t->n_values + k]);
+    }
+    mem_free(stack);
+    mem_free(total);
+    return o;
+}
+
+/* Valid UTF-8 without control bytes ('\n' separates), whatever came in. */
+static void add_text(struct buf *out, const char *s, size_t n)
+{
+    size_t clean = 0;
+    while (clean < n && (unsigned char)s[clean] >= 0x20 && (unsigned char)s[clean] < 0x7f) clean++;
+    buf_add(out, s, clean);
+    for (size_t i = clean; i < n;) {
+        unsigned char c = (unsigned char)s[i];
+        size_t len = c < 0x80 ? (c >= 0x20 && c != 0x7f) : utf8_sequence_len(s + i, n - i);
+        if (len) {
+            buf_add(out, s + i, len);
+            i += len;
+        } else {
+            buf_str(out, "\xef\xbf\xbd");
+            i++;
+        }
+    }
+}
+
+static void add_section(struct buf *out, struct buf *bytes)
+{
+    buf_varint(out, bytes->len);
+    buf_add(out, bytes->data, bytes->len);
+    bytes->len = 0;
+}
+
+static void add_table(struct buf *out, struct buf *scratch, const struct strtab *table)
+{
+    for (uint32_t i = 1; i < table->n_items; i++) {
+        buf_char(scratch, '\n');
+        add_text(scratch, table->items[i].s, table->items[i].len);
+    }
+    add_section(out, scratch);
+}
+
+static uint64_t zigzag(int64_t v)
+{
+    return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+/* Ids on the wire: the root is 0, then by how many nodes they have, so that most ids take one byte. */
+struct rank {
+    uint32_t function, n_nodes;
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct rank *x = a, *y = b;
+    if (x->n_nodes != y->n_nodes) return x->n_nodes < y->n_nodes ? 1 : -1;
+    return x->function < y->function ? -1 : x->function > y->function;
+}
+
+static void write_values(const struct tree *t, const struct preorder *o, size_t value, bool zigzagged,
+                         struct buf *scratch)
+{
+    size_t n_smaller = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        int64_t v = o->node[i] == SMALLER ? o->smaller[n_smaller++ * t->n_values + value]
+                                          : t->self[o->node[i] * t->n_values + value];
+        buf_varint(scratch, zigzagged ? zigzag(v) : (uint64_t)v);
+    }
+}
+
+static void column_kinds(const struct tree *t, const struct preorder *o, char *kinds)
+{
+    size_t k = t->n_values, n_smaller = 0;
+    memset(kinds, '0', k);
+    for (size_t i = 0; i < o->n; i++) {
+        const int64_t *v = o->node[i] == SMALLER ? o->smaller + n_smaller++ * k : t->self + o->node[i] * k;
+        for (size_t c = 0; c < k; c++) {
+            if (v[c] < 0)
+                kinds[c] = 'z';
+            else if (v[c] > 0 && kinds[c] == '0')
+                kinds[c] = 'u';
+        }
+    }
+}
+
+static void write_profile_facts(struct buf *h, const struct profile *p, const char *title,
+                                unsigned n_processes)
+{
+    buf_str(h, "{\"title\":");
+    buf_json(h, title ? title : "", title ? strlen(title) : 0);
+    buf_printf(h,
+               ",\"time_ms\":%lld,\"duration_ms\":%.6g,\"samples\":%zu,\"processes\":%u,\"period\":%lld,"
+               "\"period_type\":",
+               (long long)(p->time_ns / 1000000), (double)p->duration_ns / 1e6, p->n_samples,
+               n_processes ? n_processes : 1, (long long)p->period);
+    struct str type = profile_str(p, p->period_type.type), unit = profile_str(p, p->period_type.unit);
+    buf_char(h, '[');
+    buf_json(h, type.s, type.len);
+    buf_char(h, ',');
+    buf_json(h, unit.s, unit.len);
+    buf_str(h, "],\"comments\":[");
+    for (size_t i = 0; i < p->n_comments && i < 50; i++) {
+        struct str text = profile_str(p, p->comments[i]);
+        if (i) buf_char(h, ',');
+        buf_json(h, text.s, text.len);
+    }
+    buf_str(h, "]}");
+}
+
+static void write_header(const struct profile *p, const struct flame_data_options *options,
+                         const struct tree *t, const struct preorder *o, size_t n_functions,
+                         const char *kinds, struct buf *out)
+{
+    struct buf h = {0};
+    int shown = options->sample_type ? profile_sample_index(p, options->sample_type) : -1;
+    buf_str(&h, "{\"sample_types\":[");
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        struct str type = profile_str(p, p->sample_types[i].type),
+                   unit = profile_str(p, p->sample_types[i].unit);
+        buf_str(&h, i ? ",[" : "[");
+        buf_json(&h, type.s, type.len);
+        buf_char(&h, ',');
+        buf_json(&h, unit.s, unit.len);
+        buf_char(&h, ']');
+    }
+    buf_printf(&h,
+               "],\"default\":%zu,\"nodes\":%zu,\"functions\":%zu,\"max_depth\":%u,\"left_out\":%zu,"
+               "\"smaller\":%zu,\"columns\":",
+               p->n_sample_types == 0 ? (size_t)0
+               : shown >= 0           ? (size_t)shown
+                                      : profile_default_sample_index(p),
+               o->n, n_functions, o->max_depth, o->n_left_out, o->n_smaller ? n_functions - 1 : 0);
+    buf_json(&h, kinds, t->n_values);
+    buf_str(&h, ",\"profile\":");
+    write_profile_facts(&h, p, options->title, options->n_processes);
+    if (options->base) {
+        buf_str(&h, ",\"base\":");
+        write_profile_facts(&h, options->base, options->base_title, options->base_n_processes);
+    }
+    if (options->extra_json) {
+        buf_char(&h, ',');
+        buf_str(&h, options->extra_json);
+    }
+    buf_char(&h, '}');
+    add_section(out, &h);
+    buf_free(&h);
+}
+
+static void write_tree(const struct profile *p, const struct flame_data_options *options,
+                       const struct tree *t, const struct preorder *o, struct buf *out)
+{
+    struct buf scratch = {0};
+    struct rank *ranks = mem_array(t->n_functions + 1, sizeof *ranks);
+    uint32_t *wire = mem_array(t->n_functions + 1, sizeof *wire);
+    for (uint32_t i = 0; i < t->n_functions; i++) ranks[i] = (struct rank){i, 0};
+    for (size_t i = 1; i < o->n; i++)
+        if (o->node[i] != SMALLER) ranks[t->nodes[o->node[i]].function].n_nodes++;
+    ranks[0].n_nodes = UINT32_MAX; /* the root's */
+    qsort(ranks, t->n_functions, sizeof *ranks, compare_ranks);
+    size_t n_used = 0;
+    while (n_used < t->n_functions && ranks[n_used].n_nodes) n_used++;
+    for (uint32_t i = 0; i < n_used; i++) wire[ranks[i].function] = i;
+    size_t n_functions = n_used + (o->n_smaller != 0);
+
+    char *kinds = mem_alloc(t->n_values + 1);
+    column_kinds(t, o, kinds);
+    buf_str(out, "PPF1");
+    write_header(p, options, t, o, n_functions, kinds, out);
+
+    buf_str(&scratch, "all");
+    for (size_t i = 1; i < n_used; i++) {
+        struct str name = strtab_get(&t->names, ranks[i].function);
+        buf_char(&scratch, '\n');
+        add_text(&scratch, name.s, name.len);
+    }
+    if (o->n_smaller) buf_str(&scratch, "\n(smaller)");
+    add_section(out, &scratch);
+    add_table(out, &scratch, &t->files);
+    add_table(out, &scratch, &t->modules);
+    for (int part = 0; part < 3; part++) {
+        for (size_t i = 0; i < n_functions; i++) {
+            const struct function_facts none = {0},
+                                        *f = i && i < n_used ? &t->functions[ranks[i].function] : &none;
+            buf_varint(&scratch, part == 0 ? f->file : part == 1 ? f->module : f->start_line);
+        }
+        add_section(out, &scratch);
+    }
+
+    for (size_t i = 0; i < o->n; i++) buf_varint(&scratch, i ? o->depth[i - 1] + 1 - o->depth[i] : 0);
+    add_section(out, &scratch);
+    for (size_t i = 0; i < o->n; i++)
+        buf_varint(&scratch, i == 0                  ? 0
+                             : o->node[i] == SMALLER ? n_functions - 1
+                                                     : wire[t->nodes[o->node[i]].function]);
+    add_section(out, &scratch);
+    for (size_t c = 0; c < t->n_values; c++) {
+        if (kinds[c] != '0') write_values(t, o, c, kinds[c] == 'z', &scratch);
+        add_section(out, &scratch);
+    }
+    mem_free(kinds);
+    mem_free(wire);
+    mem_free(ranks);
+    buf_free(&scratch);
+}
+
+/* Where the base's sample types go: behind the equal one of the new profile. */
+static size_t *base_columns(const struct profile *p, const struct profile *base)
+{
+    size_t *column_of = mem_array(base->n_sample_types + 1, sizeof *column_of);
+    for (size_t i = 0; i < base->n_sample_types; i++) {
+        column_of[i] = SIZE_MAX;
+        for (size_t k = 0; k < p->n_sample_types; k++)
+            if (!strcmp(profile_text(base, base->sample_types[i].type),
+                        profile_text(p, p->sample_types[k].type)) &&
+                !strcmp(profile_text(base, base->sample_types[i].unit),
+                        profile_text(p, p->sample_types[k].unit)))
+                column_of[i] = k * 2 + 1;
+    }
+    return column_of;
+}
+
+void flame_data_write(const struct profile *p, const struct flame_data_options *options, struct buf *out)
+{
+    static const struct flame_data_options defaults;
+    if (!options) options = &defaults;
+    size_t step = options->base ? 2 : 1;
+    struct tree t = {.n_values = p->n_sample_types * step};
+    tree_function(&t, "", 0);
+    strtab_add(&t.files, "", 0);
+    strtab_add(&t.modules, "", 0);
+    tree_add_node(&t, 0, 0);
+
+    size_t *column_of = mem_array(p->n_sample_types + 1, sizeof *column_of);
+    for (size_t i = 0; i < p->n_sample_types; i++) column_of[i] = i * step;
+    tree_add_profile(&t, p, column_of);
+    mem_free(column_of);
+    if (options->base) {
+        column_of = base_columns(p, options->base);
+        tree_add_profile(&t, options->base, column_of);
+        mem_free(column_of);
+    }
+
+    double *weight = tree_weights(&t);
+    double limit =
+        weight_limit(weight, t.n_nodes, options->max_nodes ? options->max_nodes : FLAME_DATA_MAX_NODES);
+    struct children children = tree_children(&t, weight);
+    struct preorder order = tree_preorder(&t, &children, weight, limit);
+    write_tree(p, options, &t, &order, out);
+
+    mem_free(order.node);
+    mem_free(order.depth);
+    mem_free(order.smaller);
+    mem_free(children.first);
+    mem_free(children.child);
+    mem_free(weight);
+    mem_free(t.slots);
+    mem_free(t.self);
+    mem_free(t.nodes);
+    mem_free(t.functions);
+    strtab_free(&t.names);
+    strtab_free(&t.files);
+    strtab_free(&t.modules);
+}

@@ -1,0 +1,41 @@
+/* flame_data.h - a profile (or two, to compare) as the merged call tree that the page draws.
+ *
+ * In: any profile. Out: one block of bytes, small enough to send or to put into an HTML file, quick to decode
+ * into typed arrays. Nothing is rejected: no samples, negative values, stacks of any depth, names of any
+ * length that are not UTF-8.
+ *
+ *   "PPF1"
+ *   section: JSON header (sample types, times, counts; flame_data.c writes it, web/src/flame/data.ts reads
+ * it) section: names of functions, '\n' between; index 0 is the root ("all"); UTF-8 whatever came in section:
+ * files, '\n' between; index 0 is ""            section: modules (mapped files), same sections: per function:
+ * varint file, varint module, varint start line sections: per node, in preorder (heaviest child first):
+ * varint (depth before + 1 - depth), varint function sections: self values, per node a varint; one section
+ * per sample type, and in a comparison one more of the base behind each. header.columns says how: "0" all
+ * zero (empty section), "u" unsigned, "z" zigzag a section is a varint length and that many bytes
+ */
+#ifndef REPORT_FLAME_DATA_H
+#define REPORT_FLAME_DATA_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "profile/profile.h"
+
+#define FLAME_DATA_MAX_NODES ((size_t)2000000)
+
+struct flame_data_options {     /* all zero: the defaults */
+    const struct profile *base; /* compare with this: the tree is the union of both; NULL: no comparison */
+    const char *title;          /* what the page calls it; NULL: nothing */
+    const char *base_title;
+    unsigned n_processes; /* how many processes the profile is of, for rates per process; 0 counts as 1 */
+    unsigned base_n_processes;
+    const char
+        *sample_type; /* shown first: a name as profile_sample_index takes it; NULL: the profile's default */
+    const char *extra_json; /* "\"ids\":[1,2]": more members of the header; NULL: none */
+    size_t max_nodes; /* 0: FLAME_DATA_MAX_NODES. Beyond it the lightest subtrees become one frame per parent
+                         that holds their exact sums and is called so */
+};
+
+void flame_data_write(const struct profile *p, const struct flame_data_options *options, struct buf *out);
+
+#endif

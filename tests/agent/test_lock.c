@@ -1,0 +1,434 @@
+/* The lock profiler in this process: waits the program measures itself, every kind of lock, what libc must
+ * still answer. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+
+#include "agent/hot/lock_hook.h"
+#include "agent/kinds.h"
+
+#include "../t.h"
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void sleep_us(long us)
+{
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+}
+
+static void control(const char *kind, const char *verb, const char *query)
+{
+    struct err err = {0};
+    struct pages_buf reply = {0};
+    struct kind_options options = {.query = query};
+    int status = kind_find(kind, strlen(kind))->control(verb, &options, &reply, &err);
+    if (status) T_FAIL("%s: %s", verb, err.text);
+    pages_buf_free(&reply);
+}
+
+/* Count and nanoseconds of samples with a frame in the function (the first `size` bytes of it) and this
+ * label. */
+struct sums {
+    double count, ns;
+};
+
+static struct sums sums_of(const char *kind, const void *function, const char *label)
+{
+    struct err err = {0};
+    struct output o;
+    struct sums sums = {0};
+    struct kind_options options = {.query = ""};
+    int status = kind_capture(kind_find(kind, strlen(kind)), &options, NULL, &o, &err);
+    if (status) T_FAIL("%s", err.text);
+    for (unsigned i = 0; !status && i < output_n_samples(&o); i++) {
+        const struct output_sample *s = output_sample_at(&o, i);
+        bool there = !function;
+        for (unsigned f = 0; f < s->n_pcs; f++) there |= output_pcs(&o, s)[f] - (uintptr_t)function < 512;
+        if (label && strcmp(label, output_label_text(&o, output_labels(&o, s)))) continue;
+        if (!there) continue;
+        sums.count += (double)output_values(&o, s)[0];
+        sums.ns += (double)output_values(&o, s)[1];
+    }
+    if (!status) output_free(&o);
+    return sums;
+}
+
+static bool near(double got, double want, double tolerance)
+{
+    if (fabs(got / want - 1) <= tolerance) return true;
+    printf("# got %.0f, want %.0f (%.2f %%)\n", got, want, 100 * (got / want - 1));
+    return false;
+}
+
+/* ---- contention the program measures itself */
+enum { N_THREADS = 4 };
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static _Atomic int64_t measured_ns, n_waits;
+static volatile bool stop;
+
+static void hold(unsigned *x)
+{
+    *x = *x * 1664525 + 1013904223;
+    if (*x >> 30 == 0)
+        sleep_us(*x >> 20 & 1023); /* some long */
+    else
+        for (unsigned i = *x >> 22 & 255; i; i--) __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline, aligned(512))) static void lock_once(void)
+{
+    if (pthread_mutex_trylock(&mutex) == 0) return;
+    int64_t begin_ns = now_ns();
+    pthread_mutex_lock(&mutex);
+    int64_t waited_ns = now_ns() - begin_ns;
+    atomic_fetch_add(&measured_ns, waited_ns);
+    atomic_fetch_add(&n_waits, 1);
+}
+
+static void *contend(void *number)
+{
+    unsigned x = (unsigned)(uintptr_t)number * 7919;
+    while (!stop) {
+        lock_once();
+        hold(&x);
+        pthread_mutex_unlock(&mutex);
+    }
+    return NULL;
+}
+
+static void contend_for(double seconds)
+{
+    pthread_t threads[N_THREADS];
+    stop = false;
+    for (uintptr_t i = 0; i < N_THREADS; i++) pthread_create(&threads[i], NULL, contend, (void *)(i + 1));
+    sleep_us((long)(seconds * 1e6) % 1000000);
+    for (int i = 0; i < (int)seconds; i++) sleep_us(999999);
+    stop = true;
+    for (int i = 0; i < N_THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+TEST(waiting_time_within_five_percent)
+{
+    control("contention", "enable", "interval=2ms");
+    contend_for(2.5);
+    control("contention", "disable", "");
+    struct sums s = sums_of("contention", lock_once, "mutex");
+    printf("# measured %.0f ms in %lld waits; profile %.0f ms in %.0f; %llu samples, %llu late\n",
+           (double)measured_ns / 1e6, (long long)n_waits, s.ns / 1e6, s.count,
+           (unsigned long long)lock_book->n_samples, (unsigned long long)lock_book->n_late);
+    CHECK(near(s.ns, (double)measured_ns, 0.05));
+    CHECK(lock_book->n_late * 5 <= lock_book->n_samples);
+}
+
+TEST(every_wait_is_counted_at_interval_one)
+{
+    control("contention", "enable", "interval=1");
+    contend_for(0.3);
+    control("contention", "disable", "");
+    struct sums s = sums_of("contention", lock_once, "mutex");
+    CHECK(near(s.count, (double)n_waits, 0.01) ||
+          s.count >= (double)n_waits * 0.5); /* a free lock at the second try is no wait */
+    CHECK(near(s.ns, (double)measured_ns, 0.10));
+}
+
+/* ---- every function: one known wait each */
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static sem_t sem;
+static _Atomic int futex_word;
+static void (*to_release)(void);
+
+static void *release_later(void *unused)
+{
+    (void)unused;
+    sleep_us(30000);
+    to_release();
+    return NULL;
+}
+
+static _Atomic int step; /* the helper holds the lock when 1 */
+static void *hold_mutex(void *l)
+{
+    pthread_mutex_lock(l);
+    step = 1;
+    sleep_us(30000);
+    pthread_mutex_unlock(l);
+    return NULL;
+}
+static void *hold_write(void *l)
+{
+    pthread_rwlock_wrlock(l);
+    step = 1;
+    sleep_us(30000);
+    pthread_rwlock_unlock(l);
+    return NULL;
+}
+
+static pthread_t held(void *(*holder)(void *), void *object)
+{
+    pthread_t t;
+    step = 0;
+    pthread_create(&t, NULL, holder, object);
+    while (!step) sched_yield();
+    return t;
+}
+
+static struct timespec in_ms(clockid_t clock, long ms)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    t.tv_nsec += ms * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+#define WAITS_30_MS(holder, object, call)                                                                    \
+    do {                                                                                                     \
+        control("block", "reset", "");                                                                       \
+        pthread_t t_ = held(holder, object);                                                                 \
+        CHECK_INT(call, 0);                                                                                  \
+        struct sums s_ = sums_of("block", NULL, NULL);                                                       \
+        pthread_join(t_, NULL);                                                                              \
+        if (s_.ns < 20e6 || s_.ns > 200e6) T_FAIL("%s: %.0f ns", #call, s_.ns);                              \
+        if (s_.count < 1) T_FAIL("%s: no count", #call);                                                     \
+    } while (0)
+
+TEST(locks_of_all_kinds)
+{
+    for (int round = 0; round < 2; round++) {
+        /* a mark far away, then one close by: both ways of taking the stack */
+        control("block", "enable", round ? "interval=1us" : "interval=5ms");
+        struct timespec t;
+        WAITS_30_MS(hold_mutex, &mutex, pthread_mutex_lock(&mutex));
+        pthread_mutex_unlock(&mutex);
+        t = in_ms(CLOCK_REALTIME, 5000);
+        WAITS_30_MS(hold_mutex, &mutex, pthread_mutex_timedlock(&mutex, &t));
+        pthread_mutex_unlock(&mutex);
+        t = in_ms(CLOCK_MONOTONIC, 5000);
+        WAITS_30_MS(hold_mutex, &mutex, pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &t));
+        pthread_mutex_unlock(&mutex);
+        WAITS_30_MS(hold_write, &rwlock, pthread_rwlock_rdlock(&rwlock));
+        pthread_rwlock_unlock(&rwlock);
+        WAITS_30_MS(hold_write, &rwlock, pthread_rwlock_wrlock(&rwlock));
+        pthread_rwlock_unlock(&rwlock);
+        t = in_ms(CLOCK_REALTIME, 5000);
+        WAITS_30_MS(hold_write, &rwlock, pthread_rwlock_timedrdlock(&rwlock, &t));
+        pthread_rwlock_unlock(&rwlock);
+        t = in_ms(CLOCK_REALTIME, 5000);
+        WAITS_30_MS(hold_write, &rwlock, pthread_rwlock_timedwrlock(&rwlock, &t));
+        pthread_rwlock_unlock(&rwlock);
+        control("block", "disable", "");
+    }
+}
+
+static void signal_cond(void)
+{
+    pthread_mutex_lock(&mutex);
+    futex_word = 1;
+    pthread_cond_broadcast(&cond);
+    pthread_mutex_unlock(&mutex);
+}
+static void post_sem(void)
+{
+    sem_post(&sem);
+}
+static void wake_futex(void)
+{
+    futex_word = 1;
+    syscall(SYS_futex, &futex_word, FUTEX_WAKE_PRIVATE, 100, NULL, NULL, 0);
+}
+
+static pthread_t released_by(void (*release)(void))
+{
+    pthread_t t;
+    futex_word = 0;
+    to_release = release;
+    control("block", "reset", "");
+    pthread_create(&t, NULL, release_later, NULL);
+    return t;
+}
+
+static void check_30_ms(const char *label, const char *what)
+{
+    struct sums s = sums_of("block", NULL, label);
+    if (s.ns < 20e6 || s.ns > 200e6 || s.count < 1) T_FAIL("%s: %.0f ns, %.1f", what, s.ns, s.count);
+    struct sums locks = sums_of("contention", NULL, label);
+    CHECK(locks.ns == 0); /* only in block */
+}
+
+TEST(condition_variables_semaphores_futexes)
+{
+    struct timespec t;
+    sem_init(&sem, 0, 0);
+    for (int round = 0; round < 2; round++) {
+        control("block", "enable", round ? "interval=1us" : "interval=5ms");
+        pthread_t other = released_by(signal_cond);
+        pthread_mutex_lock(&mutex);
+        while (!futex_word) pthread_cond_wait(&cond, &mutex);
+        pthread_mutex_unlock(&mutex);
+        check_30_ms("cond", "pthread_cond_wait");
+        pthread_join(other, NULL);
+
+        other = released_by(signal_cond);
+        t = in_ms(CLOCK_REALTIME, 5000);
+        pthread_mutex_lock(&mutex);
+        while (!futex_word) pthread_cond_timedwait(&cond, &mutex, &t);
+        pthread_mutex_unlock(&mutex);
+        check_30_ms("cond", "pthread_cond_timedwait");
+        pthread_join(other, NULL);
+
+        other = released_by(post_sem);
+        CHECK_INT(sem_wait(&sem), 0);
+        check_30_ms("sem", "sem_wait");
+        pthread_join(other, NULL);
+
+        other = released_by(post_sem);
+        t = in_ms(CLOCK_REALTIME, 5000);
+        CHECK_INT(sem_timedwait(&sem, &t), 0);
+        check_30_ms("sem", "sem_timedwait");
+        pthread_join(other, NULL);
+
+        other = released_by(wake_futex);
+        while (!futex_word) syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+        check_30_ms("futex", "syscall(SYS_futex)");
+        pthread_join(other, NULL);
+        control("block", "disable", "");
+    }
+}
+
+/* ---- what libc answers must come through unchanged */
+static void *lock_and_end(void *m)
+{
+    pthread_mutex_lock(m);
+    return NULL;
+}
+
+TEST(answers_of_libc_are_unchanged)
+{
+    static const char *const intervals[] = {"interval=1", "interval=1ms", "interval=10000ms"};
+    for (int round = 0; round < 3; round++) {
+        control("block", "enable", intervals[round]);
+        pthread_mutexattr_t a;
+        pthread_mutex_t m;
+        pthread_t t;
+        pthread_mutexattr_init(&a);
+        pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);
+        pthread_mutex_init(&m, &a);
+        CHECK_INT(pthread_mutex_lock(&m), 0);
+        CHECK_INT(pthread_mutex_lock(&m), EDEADLK);
+        struct timespec soon = in_ms(CLOCK_REALTIME, 20), bad = {.tv_nsec = -1};
+        CHECK_INT(pthread_mutex_timedlock(&m, &soon), EDEADLK);
+        pthread_mutex_unlock(&m);
+
+        pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
+        pthread_mutex_init(&m, &a);
+        CHECK_INT(pthread_mutex_lock(&m), 0);
+        CHECK_INT(pthread_mutex_lock(&m), 0);
+        pthread_mutex_unlock(&m);
+        pthread_mutex_unlock(&m);
+
+        pthread_mutexattr_settype(&a, PTHREAD_MUTEX_NORMAL);
+        pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+        pthread_mutex_init(&m, &a);
+        pthread_create(&t, NULL, lock_and_end, &m);
+        pthread_join(t, NULL);
+        CHECK_INT(pthread_mutex_lock(&m), EOWNERDEAD);
+        pthread_mutex_unlock(&m);
+        CHECK_INT(pthread_mutex_lock(&m), ENOTRECOVERABLE);
+
+        pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_STALLED);
+        pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+        pthread_mutex_init(&m, &a);
+        t = held(hold_mutex, &m);
+        CHECK_INT(pthread_mutex_lock(&m), 0);
+        pthread_mutex_unlock(&m);
+        pthread_join(t, NULL);
+
+        pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
+        pthread_mutex_lock(&plain);
+        soon = in_ms(CLOCK_REALTIME, 20);
+        CHECK_INT(pthread_mutex_timedlock(&plain, &soon), ETIMEDOUT);
+        CHECK_INT(pthread_mutex_timedlock(&plain, &bad), EINVAL);
+        soon = in_ms(CLOCK_MONOTONIC, 20);
+        CHECK_INT(pthread_mutex_clocklock(&plain, CLOCK_MONOTONIC, &soon), ETIMEDOUT);
+        CHECK_INT(pthread_mutex_clocklock(&plain, CLOCK_PROCESS_CPUTIME_ID, &soon), EINVAL);
+        soon = in_ms(CLOCK_REALTIME, 20);
+        CHECK_INT(pthread_cond_timedwait(&cond, &plain, &soon), ETIMEDOUT);
+        pthread_mutex_unlock(&plain);
+
+        sem_init(&sem, 0, 0);
+        soon = in_ms(CLOCK_REALTIME, 20);
+        errno = 0;
+        CHECK_INT(sem_timedwait(&sem, &soon), -1);
+        CHECK_INT(errno, ETIMEDOUT);
+        sem_post(&sem);
+        errno = 77;
+        CHECK_INT(sem_wait(&sem), 0);
+        CHECK_INT(errno, 77);
+        errno = 0;
+        CHECK_INT(syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 12345, NULL, NULL, 0), -1);
+        CHECK_INT(errno, EAGAIN);
+        CHECK_INT(syscall(SYS_getpid), getpid());
+        pthread_rwlock_wrlock(&rwlock);
+        CHECK_INT(pthread_rwlock_wrlock(&rwlock), EDEADLK);
+        pthread_rwlock_unlock(&rwlock);
+        control("block", "disable", "");
+    }
+}
+
+/* A waiter that is cancelled leaves through our frames; its cleanup handlers run. */
+static volatile bool cleaned;
+static void clean(void *m)
+{
+    cleaned = true;
+    pthread_mutex_unlock(m);
+}
+static void *wait_for_ever(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&mutex);
+    pthread_cleanup_push(clean, &mutex);
+    step = 1;
+    for (;;) pthread_cond_wait(&cond, &mutex);
+    pthread_cleanup_pop(1);
+    return NULL;
+}
+
+TEST(cancellation_passes_through)
+{
+    void *result;
+    control("block", "enable", "interval=1us");
+    pthread_t t = held(wait_for_ever, NULL);
+    sleep_us(10000);
+    pthread_cancel(t);
+    CHECK_INT(pthread_join(t, &result), 0);
+    CHECK(result == PTHREAD_CANCELED && cleaned);
+    CHECK_INT(pthread_mutex_trylock(&mutex), 0);
+}
+
+TEST(off_is_libcs_own_function)
+{
+    control("contention", "enable", "");
+    CHECK(lock_routes.pthread_mutex_lock == lock_counting.pthread_mutex_lock);
+    CHECK(lock_routes.pthread_cond_wait == lock_real.pthread_cond_wait); /* only block counts these */
+    control("contention", "disable", "");
+    CHECK(lock_routes.pthread_mutex_lock == lock_real.pthread_mutex_lock);
+    struct err err = {0};
+    struct output o;
+    struct kind_options options = {.query = "", .has_seconds = true, .seconds = 0.1};
+    CHECK_INT(kind_capture(kind_find("mutex", 5), &options, NULL, &o, &err), 0);
+    CHECK(lock_routes.pthread_mutex_lock == lock_real.pthread_mutex_lock);
+    output_free(&o);
+}
+
+TEST_MAIN()

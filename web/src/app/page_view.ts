@@ -1,0 +1,126 @@
+// A profile, several merged, a time range, or two of these compared: fetches the call tree and shows the viewer.
+
+import { h, icon, menuButton, toast } from "../dom";
+import { t, type Key } from "../i18n";
+import { decodeFlame, type FlameData } from "../flame/data";
+import { readState, writeState } from "../flame/model";
+import { Viewer } from "../flame/viewer";
+import { api, ApiError } from "./api";
+import { go, linkTo, problem, readRoute, type Page, type Route, type Shell } from "./shell";
+import { SourceView } from "./view_source";
+
+const SELECTORS = ["ids", "node", "type", "from_ms", "to_ms", "base_ids", "base_node", "base_type", "base_from_ms", "base_to_ms"];
+
+export function selector(query: URLSearchParams): URLSearchParams {
+  const out = new URLSearchParams();
+  for (const key of SELECTORS) if (query.get(key)) out.set(key, query.get(key)!);
+  return out;
+}
+
+export class ViewPage implements Page {
+  readonly element = h("div", { class: "view-page" });
+  title = "procprof";
+  readonly wide = true;
+  private viewer: Viewer | null = null;
+  private key = "";
+
+  // given: data that is already here (a dropped file); otherwise the address says what to fetch.
+  constructor(private readonly shell: Shell, route: Route, given?: FlameData) {
+    if (given) this.show(given, route, false);
+    else void this.load(route);
+  }
+
+  route(route: Route): boolean {
+    if (route.page !== "view" && route.page !== "open") return false;
+    if (route.page === "open") return true;
+    if (selector(route.query).toString() !== this.key) return false;
+    this.viewer?.setFromUrl(readState(route.query));
+    return true;
+  }
+
+  theme(dark: boolean): void {
+    this.viewer?.setDark(dark);
+  }
+
+  private async load(route: Route): Promise<void> {
+    this.key = selector(route.query).toString();
+    this.element.replaceChildren(h("p", { class: "muted loading", role: "status" }, t("loading")));
+    try {
+      const data = decodeFlame(await api.flame(selector(route.query)));
+      this.show(data, route, true);
+    } catch (why) {
+      const gone = why instanceof ApiError && why.status === 404;
+      const text = gone ? t("notFound") : why instanceof ApiError && !why.status ? t("cannotReach") : why instanceof Error ? why.message : String(why);
+      this.element.replaceChildren(problem(text, "", h("span", { class: "row-actions center" },
+        h("button", { type: "button", class: "button", onClick: () => void this.load(readRoute()) }, t("again")), h("a", { class: "button", href: linkTo("profiles") }, t("procProfiles")))));
+    }
+  }
+
+  private show(data: FlameData, route: Route, fromServer: boolean): void {
+    const query = selector(route.query);
+    this.title = data.header.profile.title || "procprof";
+    const exports = fromServer ? ["pprof", "html", "svg", "folded", "csv", "speedscope"].filter((f) => f === "pprof" || f === "html").map((format) => ({ label: format === "html" ? "HTML" : "pprof", url: api.exportUrl(query, format) })) : [];
+    this.viewer = new Viewer(data, readState(route.query), {
+      dark: this.shell.dark,
+      exportLinks: exports,
+      extraViews: fromServer && !data.header.base ? [{ id: "source", label: "source" as Key, make: (viewer) => new SourceView(viewer, query) }] : [],
+      onState: (state, asNewPage) => {
+        const now = readRoute(), q = new URLSearchParams(now.query);
+        writeState(state, q);
+        const address = linkTo(now.page, q);
+        if (asNewPage) history.pushState(null, "", address);
+        else history.replaceState(null, "", address);
+      },
+    });
+    if (fromServer) this.viewer.element.querySelector(".viewer-head")!.append(this.tools(data, query));
+    this.element.replaceChildren(this.viewer.element);
+    dispatchEvent(new CustomEvent("procprof-title", { detail: this.title }));
+    (window as { procprof?: unknown }).procprof = { viewer: this.viewer };
+  }
+
+  private tools(data: FlameData, query: URLSearchParams): HTMLElement {
+    if (data.header.base) {
+      const swapped = new URLSearchParams(query);
+      for (const key of ["ids", "node", "type", "from_ms", "to_ms"]) {
+        const a = query.get(key), b = query.get("base_" + key);
+        swapped.delete(key);
+        swapped.delete("base_" + key);
+        const shared = key === "node" || key === "type";
+        if (b ?? (shared ? a : null)) swapped.set(key, (b ?? a)!);
+        if (a && (!shared || b)) swapped.set("base_" + key, a);
+      }
+      return h("div", { class: "file-tools" }, h("a", { class: "button", href: linkTo("view", swapped) }, icon("compare"), t("swap")));
+    }
+    return h("div", { class: "file-tools" }, menuButton([icon("compare"), h("span", { class: "wide-only" }, t("compareWith"))], t("compareWith"), (close) => {
+      const item = (label: Key, ago: number): HTMLElement => h("button", { type: "button", class: "item", onClick: () => { close(); void this.compare(data, query, ago); } }, t(label));
+      return h("div", { class: "items" }, item("previousOne", 0), item("hourBefore", 3600e3), item("dayBefore", 86400e3), item("weekBefore", 7 * 86400e3));
+    }));
+  }
+
+  // ago 0: with the newest one that is older; else with the same length of time so much earlier.
+  private async compare(data: FlameData, query: URLSearchParams, ago: number): Promise<void> {
+    const next = new URLSearchParams(query), from = Number(query.get("from_ms") ?? 0), to = Number(query.get("to_ms") ?? 0);
+    if (from && to) {
+      const back = ago || to - from;
+      next.set("base_from_ms", String(from - back));
+      next.set("base_to_ms", String(to - back));
+      return go(linkTo("view", next));
+    }
+    try {
+      const first = (query.get("ids") ?? "").split(",")[0];
+      const near = await api.profiles(new URLSearchParams({ from_ms: String(data.header.profile.time_ms - 1), to_ms: String(data.header.profile.time_ms + 2000), limit: "50" }));
+      const self = near.profiles.find((r) => String(r.id) === first);
+      const search = new URLSearchParams({ limit: "1", to_ms: String((self?.time_ms ?? data.header.profile.time_ms) - ago) });
+      if (self) {
+        search.set("node", String(self.node));
+        search.set("type", self.type);
+      }
+      const found = (await api.profiles(search)).profiles.find((r) => String(r.id) !== first);
+      if (!found) return toast(t("noOlder"));
+      next.set("base_ids", String(found.id));
+      go(linkTo("view", next));
+    } catch (why) {
+      toast(why instanceof Error && why.message ? why.message : t("cannotReach"));
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// What the pages share: the route in the address, the session, small words for nodes, types and times.
+
+import { h } from "../dom";
+import { t, type Key } from "../i18n";
+import { formatTime } from "../flame/format";
+import type { NodeState, Session } from "./api";
+import { WORDS } from "./words";
+
+export interface Route {
+  page: string;
+  query: URLSearchParams;
+}
+
+// The whole state is behind '#', so that the server gives the same file for every link and a prefix of a proxy does not matter.
+export function readRoute(): Route {
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const route = { page: path || "profiles", query: new URLSearchParams(query) };
+  // StarRocks' own links: /proc_profile?node=BE:host:port
+  const old = new URLSearchParams(location.search).get("node");
+  if (!location.hash && old) route.query.set("node", old);
+  return route;
+}
+
+export function linkTo(page: string, query: Record<string, string | number | undefined> | URLSearchParams = {}): string {
+  const q = query instanceof URLSearchParams ? query : new URLSearchParams(Object.entries(query).filter(([, v]) => v !== undefined && v !== "").map(([k, v]) => [k, String(v)]));
+  const text = q.toString();
+  return `#/${page}${text ? "?" + text : ""}`;
+}
+
+export function go(address: string, replace = false): void {
+  if (replace) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
+  dispatchEvent(new Event("procprof-route"));
+}
+
+export interface Shell {
+  session: Session;
+  nodes: NodeState[];
+  dark: boolean;
+}
+
+// A page is shown in its element; leave is called when another one comes.
+export interface Page {
+  element: HTMLElement;
+  title: string;
+  wide?: boolean; // takes the whole window, scrolls by itself
+  leave?(): void;
+  route?(route: Route): boolean; // the address changed: true when the page took it
+  theme?(dark: boolean): void;
+}
+
+export function nodeLabel(node: NodeState | undefined, id?: number): string {
+  if (!node) return id === undefined ? "?" : String(id);
+  if (node.role === "FE") return node.name && node.name !== "FE" && node.name !== `${node.host}:${node.port}` ? `FE: ${node.name}` : "FE";
+  return `${node.role}: ${node.name && !node.host ? node.name : `${node.host}:${node.port}`}`;
+}
+
+export function typeLabel(type: string): string {
+  const key = "type_" + type;
+  return key in WORDS ? t(key as Key) : type;
+}
+
+export function typeBadge(type: string): HTMLElement {
+  return h("span", { class: "type type-" + type.replace(/\W/g, "") }, typeLabel(type));
+}
+
+export function relative(ms: number, now = Date.now()): string {
+  if (!ms) return t("never");
+  const seconds = Math.abs(now - ms) / 1000;
+  const text = formatTime(seconds < 1 ? 1 : Math.round(seconds));
+  return ms <= now ? t("ago", text) : t("inFuture", text);
+}
+
+export function problem(text: string, hint = "", action?: HTMLElement): HTMLElement {
+  return h("div", { class: "empty" }, h("p", {}, h("strong", {}, text)), hint ? h("p", { class: "muted" }, hint) : null, action ? h("p", {}, action) : null);
+}

@@ -1,0 +1,181 @@
+// The bytes of a profile's call tree (src/report/flame_data.h says what they are) as typed arrays.
+
+export interface ProfileFacts {
+  title: string;
+  time_ms: number;
+  duration_ms: number;
+  samples: number;
+  processes: number;
+  period: number;
+  period_type: [string, string];
+  comments: string[];
+}
+
+export interface Header {
+  sample_types: [string, string][];
+  default: number;
+  nodes: number;
+  functions: number;
+  max_depth: number;
+  left_out: number;
+  smaller: number;
+  columns: string;
+  profile: ProfileFacts;
+  base?: ProfileFacts;
+  ids?: number[];
+  base_ids?: number[];
+}
+
+// Nodes in preorder. depth, fn, parent, end never change once made; end[i] is the first node behind the subtree of i.
+export interface Shape {
+  n: number;
+  fn: Uint32Array;
+  depth: Uint16Array | Uint32Array;
+  parent: Uint32Array;
+  end: Uint32Array;
+  maxDepth: number;
+}
+
+export interface FlameData {
+  header: Header;
+  names: string[];
+  files: string[];
+  modules: string[];
+  fnFile: Uint32Array;
+  fnModule: Uint32Array;
+  fnLine: Uint32Array;
+  shape: Shape;
+  // Self values of one sample type; base: those of the profile compared with.
+  values(type: number, base: boolean): Float64Array;
+}
+
+class Reader {
+  at = 0;
+  constructor(readonly bytes: Uint8Array) {}
+
+  varint(): number {
+    let value = 0, scale = 1, b: number;
+    do {
+      if (this.at >= this.bytes.length) throw new Error("the data ends too early");
+      b = this.bytes[this.at++];
+      value += (b & 127) * scale;
+      scale *= 128;
+    } while (b > 127);
+    return value;
+  }
+
+  section(): Uint8Array {
+    const length = this.varint();
+    if (length > this.bytes.length - this.at) throw new Error("the data ends too early");
+    this.at += length;
+    return this.bytes.subarray(this.at - length, this.at);
+  }
+}
+
+function readUint32(bytes: Uint8Array, out: Uint32Array): void {
+  const n = out.length;
+  for (let i = 0, p = 0; i < n; i++) {
+    let b = bytes[p++];
+    if (b > 127) {
+      let value = b & 127, shift = 7;
+      do {
+        b = bytes[p++];
+        value |= (b & 127) << shift;
+        shift += 7;
+      } while (b > 127 && shift < 35);
+      out[i] = value;
+    } else {
+      out[i] = b;
+    }
+  }
+}
+
+function readNumbers(bytes: Uint8Array, kind: string, n: number): Float64Array {
+  const out = new Float64Array(n);
+  if (kind === "0") return out;
+  if (kind === "u") {
+    for (let i = 0, p = 0; i < n; i++) {
+      let b = bytes[p++];
+      let value = b & 127;
+      for (let scale = 128; b > 127; scale *= 128) {
+        b = bytes[p++];
+        value += (b & 127) * scale;
+      }
+      out[i] = value;
+    }
+    return out;
+  }
+  // Zigzag: the lowest bit is the sign. It is taken off first, so that large magnitudes lose low bits and never the sign.
+  for (let i = 0, p = 0; i < n; i++) {
+    let b = bytes[p++];
+    const negative = b & 1;
+    let value = (b & 127) >> 1;
+    for (let scale = 64; b > 127; scale *= 128) {
+      b = bytes[p++];
+      value += (b & 127) * scale;
+    }
+    out[i] = negative ? -value - 1 : value;
+  }
+  return out;
+}
+
+export function makeShape(n: number, fn: Uint32Array, depth: Uint16Array | Uint32Array, maxDepth: number): Shape {
+  const parent = new Uint32Array(n), end = new Uint32Array(n);
+  const open = new Uint32Array(maxDepth + 2);
+  let top = -1;
+  for (let i = 0; i < n; i++) {
+    const d = depth[i];
+    while (top >= d) end[open[top--]] = i;
+    parent[i] = d ? open[d - 1] : 0;
+    open[++top] = i;
+  }
+  while (top >= 0) end[open[top--]] = n;
+  return { n, fn, depth, parent, end, maxDepth };
+}
+
+export function decodeFlame(bytes: Uint8Array): FlameData {
+  if (bytes.length < 5 || bytes[0] !== 0x50 || bytes[1] !== 0x50 || bytes[2] !== 0x46 || bytes[3] !== 0x31)
+    throw new Error("this is not a call tree (it does not begin with PPF1)");
+  const reader = new Reader(bytes);
+  reader.at = 4;
+  const utf8 = new TextDecoder();
+  const header = JSON.parse(utf8.decode(reader.section())) as Header;
+  const n = header.nodes;
+  const names = utf8.decode(reader.section()).split("\n");
+  const files = utf8.decode(reader.section()).split("\n");
+  const modules = utf8.decode(reader.section()).split("\n");
+  const perFunction = [0, 1, 2].map(() => {
+    const out = new Uint32Array(header.functions);
+    readUint32(reader.section(), out);
+    return out;
+  });
+
+  const steps = reader.section();
+  const depth = header.max_depth < 65536 ? new Uint16Array(n) : new Uint32Array(n);
+  for (let i = 1, p = 1, d = 0; i < n; i++) {
+    let b = steps[p++];
+    let up = b & 127;
+    for (let shift = 7; b > 127; shift += 7) {
+      b = steps[p++];
+      up |= (b & 127) << shift;
+    }
+    d = d + 1 - up;
+    depth[i] = d;
+  }
+  const fn = new Uint32Array(n);
+  readUint32(reader.section(), fn);
+  const columns: Uint8Array[] = [];
+  for (let i = 0; i < header.columns.length; i++) columns.push(reader.section());
+
+  const step = header.base ? 2 : 1;
+  return {
+    header, names, files, modules,
+    fnFile: perFunction[0], fnModule: perFunction[1], fnLine: perFunction[2],
+    shape: makeShape(n, fn, depth, header.max_depth),
+    values(type, base) {
+      const column = type * step + (base ? 1 : 0);
+      if ((base && !header.base) || column >= columns.length) return new Float64Array(n);
+      return readNumbers(columns[column], header.columns[column], n);
+    },
+  };
+}
