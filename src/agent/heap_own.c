@@ -187,7 +187,7 @@ void heap_own_forked(void)
     epoch_reset(&heap_epoch);
     is_on = false;
     atomic_store(&heap_active, false);
-    heap_switch(false, false);
+    heap_switch_forked();
 }
 
 const struct heap_source heap_own = {

@@ -16,9 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/heap_slots.h"
 #include "agent/hot/heap_hook.h"
 
 struct heap_real heap_real;
+
+static void switch_to(bool count, bool watch_frees, bool with_slots);
 
 static __thread bool looking_up;
 static _Atomic bool looked_up, counting, watching, operators_count;
@@ -122,7 +125,7 @@ static void *find_operator(const char *name, const void *caller)
             heap_real.name = (type(*) arguments)find_operator(#name, __builtin_return_address(0));           \
         if (!heap_real.name) abort();                                                                        \
         errno = saved;                                                                                       \
-        heap_switch(counting, watching);                                                                     \
+        switch_to(counting, watching, false);                                                                \
         return heap_routes.name values;                                                                      \
     }
 HEAP_OPERATORS(FIRST_OPERATOR)
@@ -147,15 +150,11 @@ void heap_resolve(void)
     looking_up = true;
     HEAP_RELEASES(LOOK_UP)
     HEAP_ALLOCATIONS(LOOK_UP)
-    HEAP_OPERATORS(LOOK_UP)
-    HEAP_DELETES(LOOK_UP)
     const char *file = file_of((const void *)heap_real.malloc);
     strncpy(allocator_file, file, sizeof allocator_file - 1);
-    operators_count =
-        heap_real._Znwm && heap_real.malloc && !strcmp(file_of((const void *)heap_real._Znwm), file);
     looking_up = false;
     atomic_store_explicit(&looked_up, true, memory_order_release);
-    heap_switch(counting, watching);
+    switch_to(counting, watching, false);
     errno = saved;
 }
 
@@ -171,17 +170,27 @@ bool heap_sees_calls(void)
     return !first || first == (void *)heap_exported.malloc;
 }
 
-#define SWITCH(name, on)                                                                                     \
-    if (heap_real.name)                                                                                      \
-        atomic_store_explicit(&heap_routes.name, (on) ? heap_counting.name : heap_real.name,                 \
-                              memory_order_release);
+#define SWITCH(function, on)                                                                                 \
+    if (heap_real.function) {                                                                                \
+        atomic_store_explicit(&heap_routes.function, (on) ? heap_counting.function : heap_real.function,     \
+                              memory_order_release);                                                         \
+        targets[n++] = (struct slot_target){                                                                 \
+            .name = #function,                                                                               \
+            .exported = (const void *)heap_exported.function,                                                \
+            .real = (const void *)heap_real.function,                                                        \
+            .counting = (const void *)heap_counting.function,                                                \
+            .wanted = (on) ? (const void *)heap_counting.function : (const void *)heap_real.function,        \
+        };                                                                                                   \
+    }
 #define SWITCH_RELEASE(name, type, arguments, values)    SWITCH(name, watching)
 #define SWITCH_ALLOCATION(name, type, arguments, values) SWITCH(name, counting)
 #define SWITCH_OPERATOR(name, type, arguments, values)   SWITCH(name, counting &&operators_count)
 #define SWITCH_DELETE(name, type, arguments, values)     SWITCH(name, watching &&operators_count)
 
-void heap_switch(bool count, bool watch_frees)
+static void switch_to(bool count, bool watch_frees, bool with_slots)
 {
+    struct slot_target targets[SLOTS_MAX_TARGETS];
+    unsigned n = 0;
     watching = watch_frees;
     counting = count;
     if (!atomic_load_explicit(&looked_up, memory_order_acquire)) return;
@@ -193,11 +202,39 @@ void heap_switch(bool count, bool watch_frees)
         HEAP_RELEASES(SWITCH_RELEASE)
     }
     HEAP_DELETES(SWITCH_DELETE)
+    if (with_slots) heap_slots_apply(targets, n);
+    n = 0;
     HEAP_ALLOCATIONS(SWITCH_ALLOCATION)
     HEAP_OPERATORS(SWITCH_OPERATOR)
+    if (with_slots) heap_slots_apply(targets, n);
+}
+
+void heap_switch(bool count, bool watch_frees)
+{
+    switch_to(count, watch_frees, heap_sees_calls());
+}
+
+void heap_switch_forked(void)
+{
+    switch_to(false, false, false);
+}
+
+/* Not part of heap_resolve: a program without C++ has no operators, and a failed look-up allocates. */
+static void resolve_operators(void)
+{
+    int saved = errno;
+    if (dlsym(RTLD_NEXT, "_Znwm")) {
+        HEAP_OPERATORS(LOOK_UP)
+        HEAP_DELETES(LOOK_UP)
+        operators_count = !strcmp(file_of((const void *)heap_real._Znwm), allocator_file);
+    }
+    dlerror(); /* the host shall not find our failure */
+    errno = saved;
 }
 
 __attribute__((constructor(101))) static void resolve_at_start(void)
 {
     heap_resolve();
+    resolve_operators();
+    heap_switch(counting, watching);
 }

@@ -276,7 +276,7 @@ static void lock_forked(void)
     n_captures[0] = n_captures[1] = 0;
     is_holding_tables = false;
     atomic_store(&lock_active, false);
-    lock_switch(false, false);
+    lock_switch_forked();
 }
 
 static const struct kind contention_kind = {

@@ -13,12 +13,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "agent/heap_slots.h"
 #include "agent/hot/lock_hook.h"
 
 struct lock_functions lock_real;
 struct lock_tries lock_tries;
-
-static _Atomic bool counting_locks, counting_waits;
 
 #if defined(__x86_64__)
 #define COND_VERSION "GLIBC_2.3.2"
@@ -62,7 +61,7 @@ __attribute__((constructor(101))) void lock_resolve(void)
     lock_tries.write = (int (*)(pthread_rwlock_t *))find("pthread_rwlock_trywrlock");
     lock_tries.sem = (int (*)(sem_t *))find("sem_trywait");
     atomic_store(&done, true);
-    lock_switch(counting_locks, counting_waits);
+    lock_switch(false, false);
 }
 
 bool lock_sees_calls(void)
@@ -71,17 +70,36 @@ bool lock_sees_calls(void)
     return !first || first == (void *)lock_exported.pthread_mutex_lock;
 }
 
-#define SWITCH(name, on)                                                                                     \
-    if (lock_real.name)                                                                                      \
-        atomic_store_explicit(&lock_routes.name, (on) ? lock_counting.name : lock_real.name,                 \
-                              memory_order_release);
+#define SWITCH(function, on)                                                                                 \
+    if (lock_real.function) {                                                                                \
+        atomic_store_explicit(&lock_routes.function, (on) ? lock_counting.function : lock_real.function,     \
+                              memory_order_release);                                                         \
+        targets[n++] = (struct slot_target){                                                                 \
+            .name = #function,                                                                               \
+            .exported = (const void *)lock_exported.function,                                                \
+            .real = (const void *)lock_real.function,                                                        \
+            .counting = (const void *)lock_counting.function,                                                \
+            .wanted = (on) ? (const void *)lock_counting.function : (const void *)lock_real.function,        \
+        };                                                                                                   \
+    }
 #define SWITCH_LOCK(name, type, arguments, values) SWITCH(name, locks)
 #define SWITCH_WAIT(name, type, arguments, values) SWITCH(name, waits)
 
-void lock_switch(bool locks, bool waits)
+static void switch_to(bool locks, bool waits, bool with_slots)
 {
-    counting_locks = locks;
-    counting_waits = waits;
+    struct slot_target targets[SLOTS_MAX_TARGETS];
+    unsigned n = 0;
     LOCK_LOCKS(SWITCH_LOCK)
     LOCK_WAITS(SWITCH_WAIT)
+    if (with_slots) heap_slots_apply(targets, n);
+}
+
+void lock_switch(bool locks, bool waits)
+{
+    switch_to(locks, waits, lock_sees_calls());
+}
+
+void lock_switch_forked(void)
+{
+    switch_to(false, false, false);
 }

@@ -9,6 +9,7 @@ void lock_resolve(void); /* once; safe at any time, also inside the first lock o
 
 /* locks: mutexes and rwlocks are counted; waits: condition variables, semaphores and futexes too. */
 void lock_switch(bool locks, bool waits);
+void lock_switch_forked(void); /* off, in the child of a fork */
 
 /* Do the host's calls come through our functions? */
 bool lock_sees_calls(void);
