@@ -146,8 +146,6 @@ static void status_text(struct pages_buf *reply)
     if (usable) source->status(reply);
 }
 
-extern __typeof__(output_write_legacy) output_write_legacy __attribute__((weak));
-
 static int dump_to_file(struct pages_buf *reply, struct err *err)
 {
     static unsigned n_dumps;
