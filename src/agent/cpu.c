@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "agent/capture.h"
 #include "agent/config.h"
 #include "agent/profsignal.h"
+#include "agent/random.h"
 #include "agent/tables.h"
 
 #define DEFAULT_HZ 100
@@ -25,20 +25,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over `now`: the capture, its threads */
 static struct capture now;
 static bool running;
-static uint64_t random_state;
 static uint64_t n_lost_blocked,
     n_lost_threads; /* of threads that block the signal; threads that got no timer */
-
-static uint64_t random_next(void)
-{
-    if (!random_state && getrandom(&random_state, sizeof random_state, GRND_NONBLOCK) != sizeof random_state)
-        random_state = (uint64_t)time(NULL) << 20 ^ (uintptr_t)&random_state;
-    random_state |= 1;
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 /* The kernel's name for "CPU time of thread tid" (posix-timers.h: ~tid, per thread, scheduler's clock). */
 static clockid_t thread_clock(uint32_t tid)
@@ -67,7 +55,7 @@ static bool arm(struct capture *c, uint32_t index)
     if (syscall(SYS_timer_create, thread_clock(tid), &event, &t->timer)) return false;
     t->has_timer = true;
     t->begin_cpu_ns = thread_cpu_ns(tid);
-    int64_t first_ns = 1 + (int64_t)(random_next() % (uint64_t)c->period_ns);
+    int64_t first_ns = 1 + (int64_t)(random_number() % (uint64_t)c->period_ns);
     struct itimerspec spec = {.it_interval = {c->period_ns / 1000000000, c->period_ns % 1000000000},
                               .it_value = {first_ns / 1000000000, first_ns % 1000000000}};
     return syscall(SYS_timer_settime, t->timer, 0, &spec, NULL) == 0;

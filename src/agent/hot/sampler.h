@@ -44,6 +44,8 @@ static inline void *sampler_signal_value(unsigned sampler, uint32_t thread)
     return (void *)((uintptr_t)(SAMPLER_MARK | sampler) << 32 | thread);
 }
 
+#define SAMPLER_ASLEEP 0x80000000u /* in the thread's index: it was asleep when the signal was sent */
+
 /* Tags in the table: thread, label set, state. */
 enum sampler_state {
     SAMPLER_RUNNING,

@@ -1,0 +1,287 @@
+/* wall.c - the wall-clock profiler: where every thread is, running or not; and "threads": where they all are
+ * now.
+ *
+ * Each tick a few threads are looked at, chosen in turn from all of them, so that each stands for the same
+ * share of time. A thread that sleeps is not woken: the kernel tells where it sleeps (pc and sp of its system
+ * call), its stack is copied and walked from here. Only a thread that runs, or whose frames need a register
+ * that is not on its stack, is sent the signal; one that blocks the signal is shown with what is known. So
+ * the host's calls do not return EINTR on account of us but where nothing else can tell.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/capture.h"
+#include "agent/config.h"
+#include "agent/hot/unwind.h"
+#include "agent/own_memory.h"
+#include "agent/pages.h"
+#include "agent/profsignal.h"
+#include "agent/random.h"
+#include "agent/tables.h"
+
+#define DEFAULT_HZ       50
+#define MAX_HZ           1000
+#define THREADS_PER_TICK 16
+#define STACK_COPY       ((size_t)64 << 10)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct capture now;
+static bool running;
+static _Atomic bool stop_ticking;
+static uint32_t next_thread; /* whose turn it is */
+static char *stack_copy;
+static uint64_t n_signalled, n_passive, n_blind, n_missed;
+
+static void meet(uint32_t tid, void *context)
+{
+    struct capture *c = context;
+    int64_t index = capture_thread_find(c, tid);
+    if (index < 0) index = capture_thread_add(c, tid);
+    if (index < 0)
+        n_missed++;
+    else
+        c->threads[index].seen = true;
+}
+
+static void scan(void)
+{
+    for (uint32_t i = 0; i < now.n_threads; i++) now.threads[i].seen = false;
+    if (threads_each(meet, &now)) return;
+    for (uint32_t i = 0; i < now.n_threads; i++)
+        if (now.threads[i].used && !now.threads[i].seen) capture_thread_remove(&now, i);
+}
+
+static void count(uint32_t index, const uintptr_t *pcs, unsigned n_pcs, enum sampler_state state,
+                  int64_t weight_ns)
+{
+    struct sampler *s = &sampler_of[SAMPLER_WALL];
+    uint32_t id = stack_table_find(now.table, pcs, n_pcs, sampler_tag(now.counts[index].tid, 0, state));
+    atomic_fetch_add(&now.counts[index].n_samples, 1);
+    if (id == STACK_NONE) atomic_fetch_add(&s->n_lost, 1);
+    stack_table_add(now.table, id, SAMPLER_COUNTER_SAMPLES, 1);
+    stack_table_add(now.table, id, SAMPLER_COUNTER_VALUE, weight_ns);
+}
+
+/* The stack of a thread that sleeps, from a copy. 0 when it woke meanwhile or a frame needs what only the
+ * thread knows. */
+static unsigned walk_sleeper(uint32_t tid, uintptr_t *pcs, bool *ret_complete)
+{
+    uintptr_t sp, pc, sp_after, pc_after;
+    if (!threads_sleeping_at(tid, &sp, &pc)) return 0;
+    size_t n_bytes = 0, want = STACK_COPY;
+    sp &= ~(uintptr_t)7;
+    for (; want >= 4096 && !(n_bytes = own_memory_read(sp, stack_copy, want)); want /= 2) continue;
+    if (!n_bytes || !threads_sleeping_at(tid, &sp_after, &pc_after) || (sp_after & ~(uintptr_t)7) != sp ||
+        pc_after != pc)
+        return 0;
+    struct unwind_source source = {.memory = {.lo = sp,
+                                              .hi = sp + (n_bytes & ~(size_t)7),
+                                              .shift = (intptr_t)((uintptr_t)stack_copy - sp)},
+                                   .address_mask = ~(uintptr_t)0};
+#if defined(__aarch64__)
+    source.address_mask = ((uintptr_t)1 << 48) - 1;
+#endif
+    struct unwind_registers r = {.pc = pc, .sp = sp, .pc_is_exact = true, .fp_is_unknown = true};
+    unsigned ticket = epoch_enter(&unwind_epoch);
+    source.tables = atomic_load(&unwind_published);
+    unsigned n = unwind_walk(&source, &r, pcs, sampler_of[SAMPLER_WALL].max_frames, ret_complete);
+    epoch_leave(&unwind_epoch, ticket);
+    return n;
+}
+
+static void look_at(uint32_t index, int64_t weight_ns)
+{
+    uintptr_t pcs[UNWIND_MAX_FRAMES];
+    uint32_t tid = now.counts[index].tid;
+    char state = threads_state(tid);
+    if (!state || state == 'Z' || state == 'X') return;
+    bool asleep = state != 'R', complete = false;
+    enum sampler_state how = state == 'D' ? SAMPLER_WAITING : SAMPLER_SLEEPING;
+    unsigned n = asleep ? walk_sleeper(tid, pcs, &complete) : 0;
+    if (complete) {
+        n_passive++;
+        count(index, pcs, n, how, weight_ns);
+        return;
+    }
+    if (threads_blocks_signal(tid, now.signal_number) ||
+        (asleep && config_flag("wall_signals", true) == false)) {
+        n_blind++;
+        if (n)
+            count(index, pcs, n, how, weight_ns);
+        else
+            atomic_fetch_add(&sampler_of[SAMPLER_WALL].n_lost, 1);
+        return;
+    }
+    atomic_store(&sampler_of[SAMPLER_WALL].weight, weight_ns);
+    n_signalled++;
+    if (profsignal_send(tid, now.signal_number,
+                        sampler_signal_value(SAMPLER_WALL, index | (asleep ? SAMPLER_ASLEEP : 0))))
+        n_missed++;
+}
+
+/* A number of threads in turn; each stands for its share of the tick. */
+static void look_at_some(unsigned at_most, int64_t tick_ns)
+{
+    scan();
+    uint32_t n_alive = 0;
+    for (uint32_t i = 0; i < now.n_threads; i++) n_alive += now.threads[i].used;
+    uint32_t n = n_alive < at_most ? n_alive : at_most;
+    int64_t weight_ns = n ? tick_ns * n_alive / n : 0;
+    for (uint32_t looked = 0, steps = 0; looked < n && steps < now.n_threads; steps++, next_thread++) {
+        uint32_t index = next_thread % now.n_threads;
+        if (!now.threads[index].used) continue;
+        look_at(index, weight_ns);
+        looked++;
+    }
+}
+
+/* Once in each period, at a random moment of it: a host that does something every 100 ms must not always be
+ * met doing it. */
+static void *tick_all(void *argument)
+{
+    (void)argument;
+    struct timespec begin;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int64_t period = 0; !atomic_load(&stop_ticking); period++) {
+        int64_t at_ns =
+            begin.tv_nsec + period * now.period_ns + (int64_t)(random_number() % (uint64_t)now.period_ns);
+        struct timespec at = {begin.tv_sec + at_ns / 1000000000, at_ns % 1000000000};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+        pthread_mutex_lock(&lock);
+        if (running) look_at_some(THREADS_PER_TICK, now.period_ns);
+        pthread_mutex_unlock(&lock);
+    }
+    atomic_store(&stop_ticking, false);
+    return NULL;
+}
+
+static int begin(const struct kind_options *options, struct err *err)
+{
+    unsigned hz = options->rate ? options->rate : DEFAULT_HZ;
+    if (hz > MAX_HZ) hz = MAX_HZ;
+    if (!stack_copy) stack_copy = pages_map(STACK_COPY);
+    if (!stack_copy) return err_set(err, ERR_LIMIT, "no memory for a copy of a stack");
+    pthread_mutex_lock(&lock);
+    int status = running ? err_set(err, ERR_BUSY, "the threads are being looked at already")
+                         : capture_begin(&now, SAMPLER_WALL, options, err);
+    if (!status) {
+        now.period_ns = 1000000000 / hz;
+        n_signalled = n_passive = n_blind = n_missed = 0;
+        running = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static int wall_start(const struct kind_options *options, struct err *err)
+{
+    int status = begin(options, err);
+    if (status) return status;
+    atomic_store(&stop_ticking, false);
+    if (threads_start_own(tick_all, NULL, "procprof-wall")) {
+        pthread_mutex_lock(&lock);
+        running = false;
+        capture_end(&now);
+        capture_free(&now);
+        pthread_mutex_unlock(&lock);
+        return err_set(err, ERR_LIMIT, "no thread could be started");
+    }
+    return 0;
+}
+
+static void end(void)
+{
+    pthread_mutex_lock(&lock);
+    running = false;
+    capture_end(&now);
+    pthread_mutex_unlock(&lock);
+}
+
+static void wall_stop(void)
+{
+    atomic_store(&stop_ticking, true);
+    while (atomic_load(&stop_ticking)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    end();
+}
+
+static void describe(struct output *o)
+{
+    output_comment(
+        o, "procprof: %llu stacks read from outside, %llu by signal, %llu of threads that block it",
+        (unsigned long long)n_passive, (unsigned long long)n_signalled, (unsigned long long)n_blind);
+    if (n_missed)
+        output_comment(o, "lost: %llu threads ended before they could be looked at",
+                       (unsigned long long)n_missed);
+}
+
+static int wall_snapshot(const struct kind_options *options, struct output *o, struct err *err)
+{
+    (void)options, (void)err;
+    o->legacy = OUTPUT_LEGACY_CPU;
+    o->types[0] = (struct output_type){"samples", "count"};
+    o->types[1] = (struct output_type){"wall", "nanoseconds"};
+    o->n_types = 2;
+    o->period_type = o->types[1];
+    o->period = now.period_ns;
+    capture_output(&now, true, o);
+    describe(o);
+    return 0;
+}
+
+/* All threads, once. */
+static int threads_snapshot(const struct kind_options *options, struct output *o, struct err *err)
+{
+    int status = begin(options, err);
+    if (status) return status;
+    pthread_mutex_lock(&lock);
+    look_at_some(CAPTURE_MAX_THREADS, 1);
+    pthread_mutex_unlock(&lock);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* for those that were sent a signal */
+    end();
+    o->legacy = OUTPUT_LEGACY_COUNT;
+    o->types[0] = (struct output_type){"threads", "count"};
+    o->types[1] = (struct output_type){"seen", "count"};
+    o->n_types = 2;
+    capture_output(&now, true, o);
+    o->n_types = 1; /* the second value is the weight, which says nothing here */
+    o->period_type = o->types[0];
+    o->period = 1;
+    describe(o);
+    capture_free(&now);
+    return 0;
+}
+
+static void wall_free(void)
+{
+    capture_free(&now);
+}
+
+static void wall_forked(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    running = false;
+    now = (struct capture){0};
+    atomic_store(&sampler_of[SAMPLER_WALL].table, NULL);
+}
+
+static const struct kind wall_kind = {
+    .name = "wall",
+    .title = "Wall-clock time of all threads, running or waiting",
+    .is_capture = true,
+    .default_seconds = 10,
+    .start = wall_start,
+    .stop = wall_stop,
+    .snapshot = wall_snapshot,
+    .free_capture = wall_free,
+    .forked = wall_forked,
+};
+KIND_REGISTER(wall_kind);
+
+static const struct kind threads_kind = {
+    .name = "threads",
+    .title = "Where every thread is now",
+    .snapshot = threads_snapshot,
+};
+KIND_REGISTER(threads_kind);
