@@ -355,35 +355,40 @@ static void map_locations(struct builder *b)
             if (b->node_of_line[k] != NO_NODE) b->may_be_inlined[b->node_of_line[k]] = 1;
 }
 
+struct running { /* what the hot loop touches of a node: small, so that many fit into the cache */
+    int64_t cum;
+    uint32_t stamp; /* last sample that counted it, plus 1 */
+};
+
 static void add_samples(struct builder *b)
 {
     struct graph *g = b->g;
     struct profile *p = g->p;
-    uint32_t *node_stamps = mem_zalloc(g->n_nodes * sizeof *node_stamps);
+    const bool with_tags = b->o->tags, mean = b->o->mean, all_edges = b->o->edges;
+    struct running *running = mem_zalloc(g->n_nodes * sizeof *running);
     for (size_t s = 0; s < p->n_samples; s++) {
         const int64_t *values = profile_sample_values(p, s);
-        int64_t w = values[b->o->sample_index], div = b->o->mean ? values[0] : 0;
+        int64_t w = values[b->o->sample_index], div = mean ? values[0] : 0;
         if (!w && !div) continue;
-        if (b->o->tags) read_sample_tags(g, &b->tags, s, b->o);
+        if (with_tags) read_sample_tags(g, &b->tags, s, b->o);
         uint32_t stamp = (uint32_t)s + 1, parent = NO_NODE;
         bool residual = false;
         const uint32_t *frames = profile_sample_frames(p, s);
         for (size_t i = profile_sample_depth(p, s); i > 0; i--) {
-            uint32_t first = b->first_of_location[frames[i - 1]],
-                     last = b->first_of_location[frames[i - 1] + 1] - 1;
+            uint32_t first = b->first_of_location[frames[i - 1]], last = b->first_of_location[frames[i - 1] + 1] - 1;
             for (uint32_t k = last + 1; k > first; k--) {
                 uint32_t node = b->node_of_line[k - 1];
                 if (node == NO_NODE) {
                     residual = true;
                     continue;
                 }
-                if (node_stamps[node] != stamp) {
-                    node_stamps[node] = stamp;
-                    g->nodes[node].cum += w;
-                    g->nodes[node].cum_div += div;
-                    if (b->o->tags) add_tags(g, &b->tags, node, w, div, false);
+                if (running[node].stamp != stamp) {
+                    running[node].stamp = stamp;
+                    running[node].cum += w;
+                    if (mean) g->nodes[node].cum_div += div;
+                    if (with_tags) add_tags(g, &b->tags, node, w, div, false);
                 }
-                if (parent != NO_NODE && node != parent && (b->o->edges || b->may_be_inlined[node])) {
+                if (parent != NO_NODE && node != parent && (all_edges || b->may_be_inlined[node])) {
                     uint32_t e = find_or_add_edge(&b->edges, g, parent, node);
                     if (b->edges.stamps[e] != stamp) {
                         b->edges.stamps[e] = stamp;
@@ -397,10 +402,11 @@ static void add_samples(struct builder *b)
         if (parent != NO_NODE && !residual) {
             g->nodes[parent].flat += w;
             g->nodes[parent].flat_div += div;
-            if (b->o->tags) add_tags(g, &b->tags, parent, w, div, true);
+            if (with_tags) add_tags(g, &b->tags, parent, w, div, true);
         }
     }
-    mem_free(node_stamps);
+    for (size_t i = 0; i < g->n_nodes; i++) g->nodes[i].cum = running[i].cum;
+    mem_free(running);
 }
 
 /* A call tree: the same place under another caller is another node. */

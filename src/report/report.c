@@ -350,7 +350,8 @@ static void trim_source_paths(struct profile *p, const struct report_options *o)
     }
 }
 
-struct graph *report_graph(struct report *r, const struct graph *of, const uint8_t *kept)
+/* weights_only: without edges and tags, for a first look at which nodes matter. */
+static struct graph *build_graph(struct report *r, const struct graph *of, const uint8_t *kept, bool weights_only)
 {
     enum report_format f = r->o.format;
     trim_source_paths(r->p, &r->o);
@@ -362,11 +363,16 @@ struct graph *report_graph(struct report *r, const struct graph *of, const uint8
                               .drop_negative = r->o.drop_negative,
                               .object_names = f == REPORT_RAW || f == REPORT_LIST || f == REPORT_WEBLIST ||
                                               f == REPORT_DISASM || f == REPORT_CALLGRIND,
-                              .edges = !text_like,
-                              .tags = f == REPORT_DOT,
+                              .edges = !text_like && !weights_only,
+                              .tags = f == REPORT_DOT && !weights_only,
                               .tag_unit = r->output_unit,
                               .bytes_unit = r->bytes_unit};
     return graph_build(r->p, &o, of, kept);
+}
+
+struct graph *report_graph(struct report *r)
+{
+    return build_graph(r, NULL, NULL, false);
 }
 
 static int64_t magnitude(int64_t v)
@@ -413,7 +419,7 @@ static void keep_nodes(struct report *r, struct graph **g, const uint8_t *kept, 
         }
         (*g)->n_order = n;
     } else {
-        struct graph *smaller = report_graph(r, *g, kept);
+        struct graph *smaller = build_graph(r, *g, kept, false);
         graph_free(*g);
         *g = smaller;
     }
@@ -425,18 +431,21 @@ struct trimmed report_trimmed_graph(struct report *r)
     bool visual = f == REPORT_DOT, tree = r->o.call_tree && (f == REPORT_DOT || f == REPORT_CALLGRIND);
     bool text_like = f == REPORT_TEXT || f == REPORT_CSV || f == REPORT_JSON || f == REPORT_TOPPROTO;
     enum node_order order = visual ? ORDER_ENTROPY : r->o.cum_sort ? ORDER_CUM : ORDER_FLAT;
-    struct graph *g = report_graph(r, NULL, NULL);
+    /* Most nodes of a large profile are too light to be shown: their edges, by far the largest part, are never made. */
+    bool two_steps = !tree && !text_like && r->o.nodefraction > 0;
+    struct graph *g = build_graph(r, NULL, NULL, two_steps);
     struct trimmed t = {0};
     int64_t total = 0;
     for (size_t i = 0; i < g->n_order; i++) total += g->nodes[g->order[i]].flat;
     int64_t node_cutoff = cutoff_of(total, r->o.nodefraction),
             edge_cutoff = cutoff_of(total, r->o.edgefraction);
-    if (node_cutoff > 0) {
+    if (node_cutoff > 0 || two_steps) {
         uint8_t *kept = mem_zalloc(g->n_nodes);
         size_t n_kept = 0;
         for (size_t i = 0; i < g->n_order; i++)
             if (magnitude(g->nodes[g->order[i]].cum) >= node_cutoff) kept[g->order[i]] = 1, n_kept++;
-        if (n_kept != g->n_order) {
+        if (n_kept == g->n_order && two_steps) memset(kept, 1, g->n_nodes); /* nothing goes, not even what sums up to zero */
+        if (n_kept != g->n_order || two_steps) {
             t.n_dropped_nodes = (int)(g->n_order - n_kept);
             keep_nodes(r, &g, kept, tree, text_like);
         }

@@ -225,7 +225,7 @@ static int disassemble_routine(struct report *r, const struct routine *routine, 
 
 int report_disasm(struct report *r, struct buf *out, struct err *err)
 {
-    struct graph *g = report_graph(r, NULL, NULL);
+    struct graph *g = report_graph(r);
     struct routines rs = {0};
     char value[UNIT_LABEL_BYTES];
     int rc = find_routines(r, g, &rs, err);
@@ -349,7 +349,7 @@ static void web_function(struct report *r, struct source_reader *reader, const s
 
 int report_weblist(struct report *r, struct buf *out, struct err *err)
 {
-    struct graph *g = report_graph(r, NULL, NULL);
+    struct graph *g = report_graph(r);
     struct line_sum *sums = mem_array(g->n_order, sizeof *sums);
     size_t n = 0;
     char value[UNIT_LABEL_BYTES];

@@ -29,7 +29,7 @@ struct trimmed {
     int n_dropped_nodes, n_dropped_edges;
 };
 struct trimmed report_trimmed_graph(struct report *r);
-struct graph *report_graph(struct report *r, const struct graph *of, const uint8_t *kept);
+struct graph *report_graph(struct report *r); /* all of it, not trimmed */
 void report_select_unit(struct report *r, const struct graph *g);
 
 void report_profile_lines(struct report *r, struct buf *out); /* each ends in \n */

@@ -93,7 +93,7 @@ static void list_function(struct listing *l, const uint32_t *nodes, size_t n, st
 
 int report_list(struct report *r, struct buf *out, struct err *err)
 {
-    struct listing l = {.r = r, .g = report_graph(r, NULL, NULL)};
+    struct listing l = {.r = r, .g = report_graph(r)};
     char value[UNIT_LABEL_BYTES];
     int rc = 0;
     l.nodes = mem_array(l.g->n_order, sizeof *l.nodes);

@@ -1,0 +1,5 @@
+# What the benchmarks need to make their inputs.
+$(B)/bench/gen: $(B)/bench/gen.o $(B)/libprogram.a
+	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
+bench-tools: $(B)/bench/gen
+.PHONY: bench-tools
