@@ -374,7 +374,8 @@ static int add_frame(struct proto *m, uint64_t id)
     return 0;
 }
 
-/* The packed frames of a sample: the hottest loop of reading. Nearly every id is dense and at most three bytes long. */
+/* The packed frames of a sample: the hottest loop of reading. Nearly every id is dense and at most three
+ * bytes long. */
 static int add_frames(struct proto *m, struct rd r)
 {
     uint64_t *end = &m->p->sample_location_start[m->p->n_samples + 1];

@@ -375,7 +375,8 @@ static void add_samples(struct builder *b)
         bool residual = false;
         const uint32_t *frames = profile_sample_frames(p, s);
         for (size_t i = profile_sample_depth(p, s); i > 0; i--) {
-            uint32_t first = b->first_of_location[frames[i - 1]], last = b->first_of_location[frames[i - 1] + 1] - 1;
+            uint32_t first = b->first_of_location[frames[i - 1]],
+                     last = b->first_of_location[frames[i - 1] + 1] - 1;
             for (uint32_t k = last + 1; k > first; k--) {
                 uint32_t node = b->node_of_line[k - 1];
                 if (node == NO_NODE) {

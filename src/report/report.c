@@ -351,7 +351,8 @@ static void trim_source_paths(struct profile *p, const struct report_options *o)
 }
 
 /* weights_only: without edges and tags, for a first look at which nodes matter. */
-static struct graph *build_graph(struct report *r, const struct graph *of, const uint8_t *kept, bool weights_only)
+static struct graph *build_graph(struct report *r, const struct graph *of, const uint8_t *kept,
+                                 bool weights_only)
 {
     enum report_format f = r->o.format;
     trim_source_paths(r->p, &r->o);
@@ -431,7 +432,8 @@ struct trimmed report_trimmed_graph(struct report *r)
     bool visual = f == REPORT_DOT, tree = r->o.call_tree && (f == REPORT_DOT || f == REPORT_CALLGRIND);
     bool text_like = f == REPORT_TEXT || f == REPORT_CSV || f == REPORT_JSON || f == REPORT_TOPPROTO;
     enum node_order order = visual ? ORDER_ENTROPY : r->o.cum_sort ? ORDER_CUM : ORDER_FLAT;
-    /* Most nodes of a large profile are too light to be shown: their edges, by far the largest part, are never made. */
+    /* Most nodes of a large profile are too light to be shown: their edges, by far the largest part, are
+     * never made. */
     bool two_steps = !tree && !text_like && r->o.nodefraction > 0;
     struct graph *g = build_graph(r, NULL, NULL, two_steps);
     struct trimmed t = {0};
@@ -444,7 +446,8 @@ struct trimmed report_trimmed_graph(struct report *r)
         size_t n_kept = 0;
         for (size_t i = 0; i < g->n_order; i++)
             if (magnitude(g->nodes[g->order[i]].cum) >= node_cutoff) kept[g->order[i]] = 1, n_kept++;
-        if (n_kept == g->n_order && two_steps) memset(kept, 1, g->n_nodes); /* nothing goes, not even what sums up to zero */
+        if (n_kept == g->n_order && two_steps)
+            memset(kept, 1, g->n_nodes); /* nothing goes, not even what sums up to zero */
         if (n_kept != g->n_order || two_steps) {
             t.n_dropped_nodes = (int)(g->n_order - n_kept);
             keep_nodes(r, &g, kept, tree, text_like);

@@ -1,0 +1,77 @@
+/* cmd_merge.c - `procprof merge` and `procprof convert`: profiles into one profile.proto, or into another
+ * form. */
+#include <string.h>
+
+#include "base/unpack.h"
+#include "cmd/command.h"
+#include "cmd/report_common.h"
+#include "format/format.h"
+
+static int write_proto(const struct profile *p, const char *output, int level)
+{
+    struct buf plain = {0}, packed_text = {0};
+    struct bytes packed;
+    format_write_proto(p, &plain);
+    if (level > 0) {
+        pack_gzip(plain.data, plain.len, level, &packed);
+        buf_free(&plain);
+        buf_add(&packed_text, packed.data, packed.len);
+        bytes_free(&packed);
+        plain = packed_text;
+    }
+    return report_deliver(output, &plain, true, "out.pb.gz");
+}
+
+static int run_merge(int argc, char **argv)
+{
+    struct report_arguments a = {0};
+    struct option table[N_COMMON_OPTIONS + 4];
+    size_t n_options = report_common_options(&a, table);
+    int64_t level = 6;
+    const char *to = "pprof";
+    bool converting = !strcmp(argv[0], "convert");
+    table[n_options++] = (struct option){0, "level", OPTION_INT, &level, "N", "gzip level, 0 (none) to 12"};
+    if (converting)
+        table[n_options++] = (struct option){
+            0, "to", OPTION_TEXT, &to, "FORM", "pprof (default), collapsed, raw, callgrind, csv or json"};
+    table[n_options] = (struct option){0};
+    struct options_help help = {converting ? "procprof convert [OPTIONS] --to FORM PROFILE... -o OUT"
+                                           : "procprof merge [OPTIONS] PROFILE... -o OUT.pb.gz",
+                                converting
+                                    ? "Any format in, another one out."
+                                    : "Adds profiles up: equal stacks with equal labels become one sample.",
+                                converting ? "  procprof convert --to collapsed cpu.jfr > cpu.folded\n  "
+                                             "procprof convert heap.prof -o heap.pb.gz"
+                                           : "  procprof merge be1.pb.gz be2.pb.gz be3.pb.gz -o all.pb.gz"};
+    int n = options_parse(argc, argv, table, &help);
+    if (n == OPTIONS_DONE) return 0;
+    if (n == OPTIONS_BAD) return 2;
+    if (level < 0 || level > 12) return command_failf("--level goes from 0 to 12"), 2;
+    static const struct {
+        const char *name;
+        enum report_format format;
+    } forms[] = {{"collapsed", REPORT_COLLAPSED}, {"folded", REPORT_COLLAPSED}, {"raw", REPORT_RAW},
+                 {"callgrind", REPORT_CALLGRIND}, {"csv", REPORT_CSV},          {"json", REPORT_JSON}};
+    int form = -1;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(forms[i].name, to)) form = (int)i;
+    if (form < 0 && strcmp(to, "pprof") && strcmp(to, "proto"))
+        return command_failf("--to %s: choose pprof, collapsed, raw, callgrind, csv or json", to), 2;
+    struct profile *p;
+    struct err err;
+    int status = report_load(&a, n, argv, &p, NULL);
+    if (status) return status;
+    if (form >= 0) {
+        struct buf text = {0};
+        a.o.format = forms[form].format;
+        status = report_write(p, &a.o, &text, &err) ? command_fail(&err)
+                                                    : report_deliver(a.output, &text, false, "out.txt");
+    } else {
+        status = report_prepare(p, &a.o, &err) ? command_fail(&err) : write_proto(p, a.output, (int)level);
+    }
+    profile_free(p);
+    return status;
+}
+
+COMMAND(merge, "merge", "report", "several profiles into one", run_merge)
+COMMAND(convert, "convert", "report", "a profile in another format", run_merge)

@@ -1,0 +1,137 @@
+/* report_common.c - see report_common.h. */
+#include "cmd/report_common.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cmd/command.h"
+
+size_t report_common_options(struct report_arguments *a, struct option *table)
+{
+    a->o = report_options_default(REPORT_TEXT);
+    a->sample = a->granularity = a->symbolize = "";
+    a->unit = "minimum";
+    const struct option common[] = {
+        {'o', "output", OPTION_TEXT, &a->output, "FILE", "write there instead of standard output"},
+        {'s', "sample", OPTION_TEXT, &a->sample, "TYPE",
+         "which value: cpu, inuse_space, alloc_objects ... or its number"},
+        {'u', "unit", OPTION_TEXT, &a->unit, "UNIT",
+         "show values in ms, seconds, MB ..., or auto for each its own"},
+        {'b', "base", OPTION_LIST, &a->base, "FILE", "subtract this profile (several add up)"},
+        {0, "diff-base", OPTION_LIST, &a->diff_base, "FILE",
+         "compare with this profile: percentages are of it"},
+        {0, "normalize", OPTION_FLAG, &a->o.normalize, NULL, "scale to the base's total before comparing"},
+        {0, "by", OPTION_TEXT, &a->granularity, "WHAT",
+         "functions, filefunctions, files, lines or addresses"},
+        {'c', "cum", OPTION_FLAG, &a->cum, NULL, "order by inclusive weight"},
+        {'n', "count", OPTION_INT, &a->o.nodecount, "N", "show at most N"},
+        {'a', "all", OPTION_FLAG, &a->all, NULL, "leave nothing out, however small"},
+        {'f', "focus", OPTION_TEXT, &a->o.focus, "REGEX", "only stacks with a matching frame"},
+        {'i', "ignore", OPTION_TEXT, &a->o.ignore, "REGEX", "no stacks with a matching frame"},
+        {0, "hide", OPTION_TEXT, &a->o.hide, "REGEX", "leave matching frames out of their stacks"},
+        {0, "show", OPTION_TEXT, &a->o.show, "REGEX", "only matching frames"},
+        {0, "show-from", OPTION_TEXT, &a->o.show_from, "REGEX", "cut stacks above the matching frame"},
+        {0, "prune-from", OPTION_TEXT, &a->o.prune_from, "REGEX", "cut stacks below the matching frame"},
+        {'t', "tag-focus", OPTION_TEXT, &a->o.tagfocus, "EXPR",
+         "only samples with such labels: key=value, 1kb:10kb, ..."},
+        {0, "tag-ignore", OPTION_TEXT, &a->o.tagignore, "EXPR", "no samples with such labels"},
+        {0, "tag-root", OPTION_TEXT, &a->o.tagroot, "KEY,...", "frames of label values at the root"},
+        {0, "tag-leaf", OPTION_TEXT, &a->o.tagleaf, "KEY,...", "frames of label values at the leaf"},
+        {0, "no-inlines", OPTION_FLAG, &a->o.noinlines, NULL, "count inlined functions as their caller"},
+        {0, "mean", OPTION_FLAG, &a->o.mean, NULL, "average over the first value (bytes per object ...)"},
+        {'e', "exe", OPTION_TEXT, &a->binary, "FILE", "the program that was profiled"},
+        {0, "path", OPTION_LIST, &a->path, "DIR", "look for binaries and debug files there too"},
+        {0, "no-symbols", OPTION_FLAG, &a->no_names, NULL, "do not look for names"},
+        {0, "names", OPTION_TEXT, &a->names, "HOW", "simple (default), templates, full or mangled"},
+        {0, "seconds", OPTION_DURATION, &a->seconds, "TIME", "for URLs: how long to collect"},
+    };
+    size_t n = sizeof common / sizeof *common;
+    memcpy(table, common, sizeof common);
+    return n;
+}
+
+static void print_warning(void *context, const char *text)
+{
+    (void)context;
+    command_warnf("%s", text);
+}
+
+static void print_progress(void *context, const char *text)
+{
+    (void)context;
+    if (isatty(2)) fprintf(stderr, "%s\n", text);
+}
+
+static int apply_granularity(struct report_arguments *a)
+{
+    static const char *const names[] = {"", "functions", "filefunctions", "files", "lines", "addresses"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(a->granularity, names[i])) continue;
+        a->o.granularity = (enum report_granularity)i;
+        return 0;
+    }
+    return command_failf("--by %s: choose functions, filefunctions, files, lines or addresses",
+                         a->granularity);
+}
+
+int report_load(struct report_arguments *a, int n, char **argv, struct profile **ret_profile,
+                struct symbolizer **ret_symbolizer)
+{
+    static const char *const details[] = {"simple", "templates", "full", "mangled"};
+    struct err err;
+    if (n < 1) return command_failf("no profile given: name a file, '-' for standard input, or a URL"), 2;
+    if (a->base.n_items && a->diff_base.n_items)
+        return command_failf("--base and --diff-base cannot go together"), 2;
+    if (apply_granularity(a)) return 2;
+    *VEC_PUSH(a->path.items, a->path.n_items, a->path.cap_items) = NULL;
+    struct option_list *bases = a->diff_base.n_items ? &a->diff_base : &a->base;
+    struct load_options loading = {.sources = (const char *const *)argv + 1,
+                                   .n_sources = (size_t)n,
+                                   .bases = bases->items,
+                                   .n_bases = bases->n_items,
+                                   .is_diff = a->diff_base.n_items > 0,
+                                   .normalize = a->o.normalize,
+                                   .binary = a->binary,
+                                   .seconds = a->seconds,
+                                   .no_symbols = a->no_names,
+                                   .search = a->path.items,
+                                   .warn = print_warning,
+                                   .say = print_progress};
+    for (size_t i = 0; a->names && i < sizeof details / sizeof *details; i++)
+        if (!strcmp(a->names, details[i]))
+            loading.name_detail = (enum name_detail)i, loading.force_symbols = i > 0;
+    if (load_profile(&loading, ret_profile, NULL, ret_symbolizer, &err)) return command_fail(&err);
+    a->o.sample_index = a->sample;
+    a->o.unit = a->unit;
+    a->o.cum_sort = a->cum;
+    a->o.symbolizer = ret_symbolizer ? *ret_symbolizer : NULL;
+    a->o.warn = print_warning;
+    if (a->all) {
+        a->o.nodecount = 0;
+        a->o.nodefraction = a->o.edgefraction = 0;
+    }
+    return 0;
+}
+
+int report_deliver(const char *output, struct buf *text, bool binary, const char *suggested_name)
+{
+    struct err err;
+    int status = 0;
+    if (output) {
+        if (file_write_atomic(output, text->data, text->len, 0644, false, &err)) status = command_fail(&err);
+    } else if (binary && isatty(1)) {
+        status = command_failf("this is not for a terminal: use --output %s, or redirect", suggested_name);
+    } else {
+        struct buf out = buf_to_fd(1);
+        buf_add(&out, text->data, text->len);
+        if (buf_flush(&out) && out.write_errno != EPIPE)
+            status = command_failf("standard output: %s", strerror(out.write_errno));
+        buf_free(&out);
+    }
+    buf_free(text);
+    return status;
+}
