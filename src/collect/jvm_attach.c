@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -137,18 +138,22 @@ static int try_connect(struct attach *a, int *ret_fd)
     }
 }
 
-static int make_trigger(const char *path)
+/* Opens or makes the file; the descriptor, or -errno. */
+static int open_trigger(const char *path)
 {
-    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return -errno;
-    close(fd);
-    return 0;
+    int fd = open(path, O_CREAT | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    return fd < 0 ? -errno : fd;
 }
+
+struct trigger {
+    struct jvm_path path;
+    int fd; /* holds the lock */
+};
 
 /* Makes the file that tells the JVM why it gets SIGQUIT. The JVM looks in its working directory, then in
  * /tmp, and wants it owned by itself or by root. /tmp first: the socket will be there too, and nothing passes
  * through the server's own directory. */
-static int place_trigger(struct attach *a, struct jvm_path *ret_path)
+static int place_trigger(struct attach *a, struct trigger *ret_trigger)
 {
     int why = 0;
     for (int place = 0; place < 2; place++) {
@@ -158,23 +163,44 @@ static int place_trigger(struct attach *a, struct jvm_path *ret_path)
                      (int)a->proc->ns_pid);
         for (int again = 0; again < 2; again++) {
             struct identity old = become(a->proc);
-            why = -make_trigger(path.text);
+            int fd = open_trigger(path.text);
             become_again(old);
-            if (why == EACCES || why == EPERM) why = -make_trigger(path.text);
+            if (fd == -EACCES || fd == -EPERM) fd = open_trigger(path.text);
             struct stat st;
-            if (why == EEXIST && lstat(path.text, &st) == 0 && S_ISREG(st.st_mode) &&
-                (st.st_uid == a->proc->euid || st.st_uid == 0))
-                why = 0; /* another tool attaches at this moment: the same file serves both */
-            if (why != EEXIST) break;
+            if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                (st.st_uid == a->proc->euid || st.st_uid == 0)) {
+                *ret_trigger = (struct trigger){path, fd};
+                return 0;
+            }
+            why = fd < 0 ? -fd : EEXIST;
+            if (fd >= 0) close(fd);
+            if (why != EEXIST && why != ELOOP) break;
             unlink(path.text); /* left behind with a wrong owner: the JVM would not believe it */
-        }
-        if (why == 0) {
-            *ret_path = path;
-            return 0;
         }
     }
     return err_errno(a->err, why, "cannot make /tmp/.attach_pid%d where the JVM %d would look for it",
                      (int)a->proc->ns_pid, (int)a->proc->pid);
+}
+
+/* One client at a time wakes the JVM. Without this, one could remove the file between the other's file and
+ * its signal, and the JVM would take the signal for a wish to see a thread dump. 0 with the lock held, or the
+ * reason. */
+static int lock_trigger(struct attach *a, struct trigger *ret_trigger)
+{
+    for (;;) {
+        int rc = place_trigger(a, ret_trigger);
+        if (rc < 0) return rc;
+        while (flock(ret_trigger->fd, LOCK_EX | LOCK_NB) < 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+            if ((rc = may_go_on(a, "waiting for another tool that attaches to it")) < 0) {
+                close(ret_trigger->fd);
+                return rc;
+            }
+            clock_sleep_ns(5000000);
+        }
+        struct stat st;
+        if (fstat(ret_trigger->fd, &st) < 0 || st.st_nlink > 0) return 0;
+        close(ret_trigger->fd); /* the one before us took it away: again with a new one */
+    }
 }
 
 static int check_may_signal(struct attach *a, struct jvm_proc *now)
@@ -211,13 +237,14 @@ static int wake_listener(struct attach *a, int *ret_fd)
         rc = check_may_signal(a, &now);
     }
     if (rc < 0) return rc;
-    struct jvm_path trigger;
-    if ((rc = place_trigger(a, &trigger)) < 0) return rc;
-    if (kill(now.pid, SIGQUIT) < 0) {
+    struct trigger trigger;
+    if ((rc = lock_trigger(a, &trigger)) < 0) return rc;
+    rc = try_connect(a, ret_fd); /* the one before us may have opened it */
+    if (rc == 1 && kill(now.pid, SIGQUIT) < 0) {
         rc = errno == EPERM ? err_set(a->err, ERR_DENIED, "may not signal process %d: it belongs to user %u",
                                       (int)now.pid, (unsigned)now.euid)
                             : err_errno(a->err, errno, "cannot signal process %d", (int)now.pid);
-    } else {
+    } else if (rc == 1) {
         int64_t step_ns = 1000000;
         while ((rc = try_connect(a, ret_fd)) == 1) {
             if ((rc = may_go_on(a, "opening its attach socket")) < 0) break;
@@ -225,7 +252,8 @@ static int wake_listener(struct attach *a, int *ret_fd)
             if (step_ns < 50000000) step_ns *= 2;
         }
     }
-    unlink(trigger.text);
+    unlink(trigger.path.text);
+    close(trigger.fd);
     return rc;
 }
 
