@@ -45,6 +45,11 @@ $(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)
 $(B)/tests/agent/%: $(B)/tests/agent/%.o $(B)/libagent.a
 	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libagent.a -lm -pthread
 
+# The example backend, linked as a host would link it: against the shared library, by its public header alone.
+all: $(B)/demo_be
+$(B)/demo_be: examples/demo_be.c include/procprof.h $(B)/libprocprof.so
+	$(CC) -std=gnu17 -D_GNU_SOURCE -Iinclude $(WARN) $(CFLAGS) $(SAN) -pthread -o $@ $< -L$(B) -lprocprof -Wl,-rpath,'$$ORIGIN'
+
 install: install-agent
 install-agent: $(B)/libprocprof.so $(B)/libprocprof.a
 	install -D -m 755 $(B)/libprocprof.so $(DESTDIR)$(PREFIX)/lib/libprocprof.so
