@@ -7,9 +7,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int no_call(void *context, const struct sql_node *node, const char *path, const char *post_body,
-                   double timeout_s, struct bytes *ret, int *ret_status, struct err *err)
+                   double timeout_s, const struct sql_cancel *cancel, struct bytes *ret, int *ret_status,
+                   struct err *err)
 {
-    (void)context, (void)node, (void)path, (void)post_body, (void)timeout_s, (void)ret;
+    (void)context, (void)node, (void)path, (void)post_body, (void)timeout_s, (void)cancel, (void)ret;
     if (ret_status) *ret_status = 0;
     return err_set(err, ERR_IO, "not here");
 }

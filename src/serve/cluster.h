@@ -101,6 +101,11 @@ int cluster_node_parse(const char *text, struct cluster_node *ret_node, struct e
  * of the answer otherwise, ERR_UNSUPPORTED for a node that has no HTTP. ret_status may be NULL. */
 int cluster_node_request(struct cluster *c, int32_t id, const char *path, const char *post_body,
                          double timeout_s, struct bytes *ret_body, int *ret_status, struct err *err);
+/* The same; gives up with ERR_TIMEOUT soon after is_cancelled (may be NULL; asked about every second) says
+ * so. */
+int cluster_node_request_until(struct cluster *c, int32_t id, const char *path, const char *post_body,
+                               double timeout_s, bool (*is_cancelled)(void *context), void *context,
+                               struct bytes *ret_body, int *ret_status, struct err *err);
 
 /* ---- settings (ADMIN SET / SHOW FRONTEND CONFIG) ---- */
 

@@ -26,9 +26,30 @@ static void first_line(const struct buf *body, char *text, size_t n_text)
     text[n] = 0;
 }
 
+struct cancel {
+    bool (*is_cancelled)(void *context);
+    void *context;
+};
+
+static int look_at_cancel(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    (void)a, (void)b, (void)c, (void)d;
+    const struct cancel *cancel = context;
+    return cancel->is_cancelled(cancel->context);
+}
+
 int cluster_node_request(struct cluster *c, int32_t id, const char *path, const char *post_body,
                          double timeout_s, struct bytes *ret_body, int *ret_status, struct err *err)
 {
+    return cluster_node_request_until(c, id, path, post_body, timeout_s, NULL, NULL, ret_body, ret_status,
+                                      err);
+}
+
+int cluster_node_request_until(struct cluster *c, int32_t id, const char *path, const char *post_body,
+                               double timeout_s, bool (*is_cancelled)(void *context), void *context,
+                               struct bytes *ret_body, int *ret_status, struct err *err)
+{
+    struct cancel cancel = {is_cancelled, context};
     struct cluster_node node;
     if (ret_status) *ret_status = 0;
     if (cluster_node_get(c, id, &node)) return err_set(err, ERR_NOT_FOUND, "no node has the id %d", id);
@@ -45,6 +66,11 @@ int cluster_node_request(struct cluster *c, int32_t id, const char *path, const 
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &body);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, reason);
+    if (is_cancelled) {
+        curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, look_at_cancel);
+        curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &cancel);
+    }
     if (post_body) curl_easy_setopt(easy, CURLOPT_POSTFIELDS, post_body);
     CURLcode rc = curl_easy_perform(easy);
     long status = 0;
@@ -55,6 +81,8 @@ int cluster_node_request(struct cluster *c, int32_t id, const char *path, const 
     int bad = 0;
     if (rc == CURLE_OPERATION_TIMEDOUT) {
         bad = err_set(err, ERR_TIMEOUT, "%s: no answer within %.3g s", url, timeout_s);
+    } else if (rc == CURLE_ABORTED_BY_CALLBACK) {
+        bad = err_set(err, ERR_TIMEOUT, "%s: given up before it answered", url);
     } else if (rc != CURLE_OK) {
         bad = err_set(err, ERR_IO, "%s: %s", url, *reason ? reason : curl_easy_strerror(rc));
     } else if (status != 200) {

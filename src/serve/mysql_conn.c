@@ -117,6 +117,8 @@ static void query(struct conn *c)
 {
     struct arena arena = {0};
     struct sql_result result;
+    const struct mysql_conn *o = c->options;
+    if (o->set_state) o->set_state(o->io.context, c->session.user, c->packet.data + 1, c->packet.len - 1);
     sql_run(&c->session, c->packet.data + 1, c->packet.len - 1, &arena, &result);
     mysql_write_result(&c->stream, &result, false);
     arena_free(&arena);
@@ -186,15 +188,20 @@ void mysql_conn_run(const struct mysql_conn *options)
 {
     struct conn c = {.options = options,
                      .stream.io = options->io,
-                     .session = {.backend = options->backend, .connection_id = options->id}};
+                     .session = {.backend = options->backend,
+                                 .connection_id = options->id,
+                                 .connections = options->connections,
+                                 .cancel = options->cancel}};
     snprintf(c.session.peer, sizeof c.session.peer, "%s", options->peer);
     void *io = options->io.context;
-    if (options->set_idle_limit) options->set_idle_limit(io, LOGIN_LIMIT_S);
+    if (options->set_limit) options->set_limit(io, LOGIN_LIMIT_S, true);
     bool on = greet(&c);
-    if (options->set_idle_limit) options->set_idle_limit(io, IDLE_LIMIT_S);
+    if (options->set_limit)
+        options->set_limit(io, options->idle_limit_s ? options->idle_limit_s : IDLE_LIMIT_S, false);
     while (on) {
         bool too_long;
         c.stream.sequence = 0;
+        if (options->set_state) options->set_state(io, c.session.user, "", 0);
         if (!mysql_read(&c.stream, MAX_COMMAND_BYTES, &c.packet, &too_long)) {
             if (too_long)
                 mysql_write_error(&c.stream, SQL_ERROR_TOO_BIG, "08S01",

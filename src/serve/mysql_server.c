@@ -10,22 +10,32 @@
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "serve/mysql_conn.h"
 #include "serve/sql_cluster.h"
+
+enum { WRITE_LIMIT_MS = 60000 };
 
 struct client {
     struct mysql_server *server;
     int fd;
     SSL *ssl;
+    int64_t login_end_ns; /* monotonic; 0: logged in */
+    atomic_bool is_killed, is_statement_killed;
     struct mysql_conn conn;
     struct client *next;
+
+    /* Under the server's lock. */
+    char user[64], statement[256];
+    int64_t connected_s, since_s;
 };
 
 struct mysql_server {
@@ -45,14 +55,34 @@ struct mysql_server {
     unsigned n_clients;
     uint32_t last_id;
     bool stopping;
+    struct sql_connections connections; /* never changes */
+    int idle_limit_s;
 };
 
 /* ---- the socket, plain or TLS ---- */
+
+static void set_timeout(int fd, int option, int64_t ms)
+{
+    struct timeval limit = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    setsockopt(fd, SOL_SOCKET, option, &limit, sizeof limit);
+}
+
+/* Until the login is done there is one end for all reads together: a client that sends a byte now and then
+ * does not keep its place. */
+static bool limit_login(struct client *c)
+{
+    if (!c->login_end_ns) return true;
+    int64_t left_ms = (c->login_end_ns - clock_monotonic_ns()) / 1000000;
+    if (left_ms <= 0) return false;
+    set_timeout(c->fd, SO_RCVTIMEO, left_ms);
+    return true;
+}
 
 static ssize_t socket_read(void *context, void *to, size_t n)
 {
     struct client *c = context;
     for (;;) {
+        if (!limit_login(c)) return -1;
         if (c->ssl) return SSL_read(c->ssl, to, n > 1 << 20 ? 1 << 20 : (int)n);
         ssize_t got = recv(c->fd, to, n, 0);
         if (got >= 0 || errno != EINTR) return got;
@@ -72,6 +102,7 @@ static ssize_t socket_write(void *context, const void *from, size_t n)
 static bool socket_start_tls(void *context)
 {
     struct client *c = context;
+    if (!limit_login(c)) return false;
     c->ssl = SSL_new(c->server->tls);
     if (!c->ssl || !SSL_set_fd(c->ssl, c->fd) || SSL_accept(c->ssl) != 1) {
         ERR_clear_error();
@@ -80,16 +111,72 @@ static bool socket_start_tls(void *context)
     return true;
 }
 
-static void socket_idle_limit(void *context, int seconds)
+static void socket_limit(void *context, int seconds, bool until_done)
 {
     struct client *c = context;
-    struct timeval limit = {.tv_sec = seconds}, write_limit = {.tv_sec = 60};
-    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &write_limit,
-               sizeof write_limit); /* a client that does not read must not keep a thread */
+    c->login_end_ns = until_done ? clock_monotonic_ns() + seconds * 1000000000LL : 0;
+    set_timeout(c->fd, SO_RCVTIMEO, seconds * 1000LL);
+    set_timeout(c->fd, SO_SNDTIMEO, WRITE_LIMIT_MS); /* a client that does not read must not keep a thread */
 }
 
 /* ---- clients ---- */
+
+static void set_state(void *context, const char *user, const char *statement, size_t len)
+{
+    struct client *c = context;
+    pthread_mutex_lock(&c->server->lock);
+    snprintf(c->user, sizeof c->user, "%s", user);
+    snprintf(c->statement, sizeof c->statement, "%.*s", (int)(len < 255 ? len : 255), statement);
+    c->since_s = clock_wall_ns() / 1000000000;
+    pthread_mutex_unlock(&c->server->lock);
+    if (!len) atomic_store(&c->is_statement_killed, false);
+}
+
+/* Asked while a statement runs: somebody killed it, or nobody is there any more to read the answer. */
+static bool is_cancelled(void *context)
+{
+    struct client *c = context;
+    if (atomic_load(&c->is_killed) || atomic_load(&c->is_statement_killed)) return true;
+    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL);
+}
+
+static size_t list_clients(void *context, struct arena *arena, struct sql_connection **ret)
+{
+    struct mysql_server *s = context;
+    size_t n = 0;
+    pthread_mutex_lock(&s->lock);
+    *ret = arena_array(arena, s->n_clients + 1, sizeof **ret);
+    for (struct client *c = s->clients; c; c = c->next)
+        if (*c->user)
+            (*ret)[n++] = (struct sql_connection){.id = c->conn.id,
+                                                  .user = arena_strdup(arena, c->user),
+                                                  .peer = arena_strdup(arena, c->conn.peer),
+                                                  .statement = arena_strdup(arena, c->statement),
+                                                  .connected_s = c->connected_s,
+                                                  .since_s = c->since_s};
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+static bool kill_client(void *context, uint32_t id, bool statement_only, const char *owner)
+{
+    struct mysql_server *s = context;
+    bool found = false;
+    pthread_mutex_lock(&s->lock);
+    for (struct client *c = s->clients; c; c = c->next) {
+        if (c->conn.id != id || !*c->user || (owner && strcmp(owner, c->user))) continue;
+        found = true;
+        if (statement_only) {
+            if (*c->statement) atomic_store(&c->is_statement_killed, true);
+        } else {
+            atomic_store(&c->is_killed, true);
+            shutdown(c->fd, SHUT_RD); /* what it is being told may still reach it */
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
 
 static void *serve_client(void *context)
 {
@@ -160,7 +247,12 @@ static void accept_client(struct mysql_server *s, int listen_fd)
                                   .backend = s->backend,
                                   .offers_tls = s->tls != NULL,
                                   .start_tls = socket_start_tls,
-                                  .set_idle_limit = socket_idle_limit};
+                                  .idle_limit_s = s->idle_limit_s,
+                                  .connections = &s->connections,
+                                  .cancel = {.is_asked = is_cancelled, .context = c},
+                                  .set_limit = socket_limit,
+                                  .set_state = set_state};
+    c->connected_s = clock_wall_ns() / 1000000000;
     peer_name(&address, c->conn.peer, sizeof c->conn.peer);
     pthread_t thread;
     pthread_attr_t attr;
@@ -268,6 +360,8 @@ int mysql_server_start_backend(const struct sql_backend *backend, const struct m
     struct mysql_server *s = mem_zalloc(sizeof *s);
     *s = (struct mysql_server){.backend = backend,
                                .max_clients = o->max_clients ? o->max_clients : 512,
+                               .idle_limit_s = (int)o->idle_limit_s,
+                               .connections = {.context = s, .list = list_clients, .kill = kill_client},
                                .listen_fd = -1,
                                .polled_fd = -1,
                                .wake_fd = -1};
@@ -345,7 +439,10 @@ void mysql_server_stop(struct mysql_server *s)
     if (!s) return;
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
-    for (struct client *c = s->clients; c; c = c->next) shutdown(c->fd, SHUT_RDWR);
+    for (struct client *c = s->clients; c; c = c->next) {
+        atomic_store(&c->is_killed, true); /* scripts that wait for a node end within a second or so */
+        shutdown(c->fd, SHUT_RDWR);
+    }
     pthread_mutex_unlock(&s->lock);
     wake(s);
     pthread_join(s->thread, NULL);

@@ -14,6 +14,7 @@ struct mysql_options {                /* all zero: the defaults */
     int port;                         /* 0: any free one; see mysql_server_port */
     const char *tls_cert, *tls_key;   /* PEM files; both or none */
     unsigned max_clients;             /* 0: 512 */
+    unsigned idle_limit_s;            /* a client that sends nothing for so long is left; 0: eight hours */
     const char *snapshot_dir;         /* for scripts; NULL: they cannot keep snapshots */
     const char *const *symbol_search; /* folders with binaries and debug files, NULL-ended; may be NULL */
 };

@@ -7,7 +7,8 @@
 
 static uint16_t port_of(const struct cluster_node *node, const char *path)
 {
-    bool is_brpc = strstr(path, "/profile") || strstr(path, "/contention") || strstr(path, "/symbol");
+    bool is_brpc = strstr(path, "/profile") || strstr(path, "/contention") || strstr(path, "/symbol") ||
+                   !strncmp(path, "/PInternalService/", 18); /* a StarRocks BE's own scripts */
     uint16_t wanted = is_brpc ? node->brpc_port : node->http_port;
     return wanted ? wanted : node->port;
 }

@@ -60,7 +60,7 @@ static int request(struct call *c, const char *path, const char *post_body, doub
     double left_s = time_left_s(c->prof);
     int status = 0;
     int rc = b->node_call(b->context, c->prof->node, path, post_body, limit_s < left_s ? limit_s : left_s,
-                          ret, &status, c->err);
+                          c->prof->cancel, ret, &status, c->err);
     if (ret_status) *ret_status = status;
     return rc;
 }
@@ -89,8 +89,8 @@ static int press(struct call *c, const char *verb, const char *method)
     int rc = control(c, verb, &reply);
     bytes_free(&reply);
     if (rc == 404 && !c->class->is_capture && method) {
-        rc = starrocks_heap_call(c->prof->backend, c->prof->node, method, time_left_s(c->prof), &printed,
-                                 c->err);
+        rc = starrocks_heap_call(c->prof->backend, c->prof->node, method, time_left_s(c->prof),
+                                 c->prof->cancel, &printed, c->err);
         buf_free(&printed);
     } else if (rc) {
         rc = c->err->code;
@@ -131,7 +131,7 @@ static int method_has_enable(struct call *c)
     bytes_free(&reply);
     if (rc == 404 && !c->class->is_capture) {
         rc = starrocks_heap_call(c->prof->backend, c->prof->node, "has_enable", time_left_s(c->prof),
-                                 &printed, c->err);
+                                 c->prof->cancel, &printed, c->err);
         on = !rc && printed.len >= 4 && !memcmp(printed.data, "true", 4);
         buf_free(&printed);
     } else if (rc) {
@@ -253,10 +253,12 @@ static int name_profile(struct call *c, struct profile *p)
     return rc;
 }
 
+/* What jeprof would show: bytes in use, samples of the CPU, the time that was waited. */
 static size_t shown_type(const struct profile *p)
 {
-    int space = profile_sample_index(p, "inuse_space");
-    return space >= 0 ? (size_t)space : profile_default_sample_index(p);
+    int type = profile_sample_index(p, "inuse_space");
+    if (type < 0 && profile_sample_index(p, "cpu") >= 0) type = profile_sample_index(p, "samples");
+    return type >= 0 ? (size_t)type : profile_default_sample_index(p);
 }
 
 static const char *program_name(const struct profile *p)

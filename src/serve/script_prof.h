@@ -11,7 +11,8 @@
 struct script_prof {
     const struct sql_backend *backend;
     const struct sql_node *node;
-    int64_t deadline_ns; /* on the monotonic clock */
+    int64_t deadline_ns;             /* on the monotonic clock */
+    const struct sql_cancel *cancel; /* may be NULL */
 };
 
 struct script_host script_prof_host(struct script_prof *prof); /* valid as long as *prof */

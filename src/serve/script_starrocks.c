@@ -41,15 +41,16 @@ static bool json_string(const char *json, size_t len, const char *key, struct bu
 }
 
 int starrocks_heap_call(const struct sql_backend *backend, const struct sql_node *node, const char *method,
-                        double timeout_s, struct buf *printed, struct err *err)
+                        double timeout_s, const struct sql_cancel *cancel, struct buf *printed,
+                        struct err *err)
 {
     char body[256];
     struct bytes reply = {0};
     snprintf(body, sizeof body,
              "{\"command\":\"execute_script\",\"params\":\"System.print(HeapProf.getInstance().%s())\"}",
              method);
-    int rc =
-        backend->node_call(backend->context, node, EXECUTE_COMMAND_PATH, body, timeout_s, &reply, NULL, err);
+    int rc = backend->node_call(backend->context, node, EXECUTE_COMMAND_PATH, body, timeout_s, cancel, &reply,
+                                NULL, err);
     if (rc) {
         err_prefix(err, "node %llu has no heap switch (neither libprocprof nor a StarRocks BE answers)",
                    (unsigned long long)node->id);

@@ -9,6 +9,7 @@
 
 /* Runs HeapProf.getInstance().METHOD() on the node; what it printed is appended to printed. */
 int starrocks_heap_call(const struct sql_backend *backend, const struct sql_node *node, const char *method,
-                        double timeout_s, struct buf *printed, struct err *err);
+                        double timeout_s, const struct sql_cancel *cancel, struct buf *printed,
+                        struct err *err);
 
 #endif

@@ -52,6 +52,12 @@ struct sql_property {
     const char *key, *value;
 };
 
+/* Whether somebody wants a long call to end early: KILL, a client that went away, the server stopping. */
+struct sql_cancel {
+    bool (*is_asked)(void *context);
+    void *context;
+};
+
 struct sql_backend {
     void *context;
 
@@ -83,9 +89,10 @@ struct sql_backend {
 
     /* One HTTP call to a node: GET, or POST with body. path begins with '/'. The reply's body is the caller's
      * (bytes_free). A status that is not 200 is an error; *ret_status (may be NULL) then tells it, 0 when
-     * none came. */
+     * none came. cancel may be NULL; it is looked at about every second, and then it is ERR_TIMEOUT. */
     int (*node_call)(void *context, const struct sql_node *node, const char *path, const char *post_body,
-                     double timeout_s, struct bytes *ret_bytes, int *ret_status, struct err *err);
+                     double timeout_s, const struct sql_cancel *cancel, struct bytes *ret_bytes,
+                     int *ret_status, struct err *err);
 
     void (*audit)(void *context, const char *user, const char *peer, const char *action, const char *target,
                   bool ok, const char *detail);

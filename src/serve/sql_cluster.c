@@ -129,10 +129,12 @@ static int node_drop(void *context, enum sql_node_kind kind, const char *host, i
 }
 
 static int node_call(void *context, const struct sql_node *node, const char *path, const char *post_body,
-                     double timeout_s, struct bytes *ret_bytes, int *ret_status, struct err *err)
+                     double timeout_s, const struct sql_cancel *cancel, struct bytes *ret_bytes,
+                     int *ret_status, struct err *err)
 {
-    return cluster_node_request(of(context), (int32_t)node->id, path, post_body, timeout_s, ret_bytes,
-                                ret_status, err);
+    return cluster_node_request_until(of(context), (int32_t)node->id, path, post_body, timeout_s,
+                                      cancel ? cancel->is_asked : NULL, cancel ? cancel->context : NULL,
+                                      ret_bytes, ret_status, err);
 }
 
 /* ---- settings ---- */

@@ -168,6 +168,23 @@ static int change_settings(struct sql_session *s, const struct sql_statement *st
     return 0;
 }
 
+/* One's own at any time; others' with the right to act. */
+static void kill_connection(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                            struct sql_result *r)
+{
+    bool may_others = s->may & (SQL_MAY_ACT | SQL_MAY_ADMIN);
+    const struct sql_connections *all = s->connections;
+    bool done =
+        all && st->connection_id <= UINT32_MAX &&
+        all->kill(all->context, (uint32_t)st->connection_id, st->statement_only, may_others ? NULL : s->user);
+    char target[40];
+    snprintf(target, sizeof target, "connection %llu", (unsigned long long)st->connection_id);
+    s->backend->audit(s->backend->context, s->user, s->peer, "kill", target, done, "");
+    if (!done)
+        sql_result_error(r, arena, SQL_ERROR_NO_SUCH_THREAD, "HY000", "Unknown thread id: %llu",
+                         (unsigned long long)st->connection_id);
+}
+
 /* ---- all ---- */
 
 void sql_execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
@@ -214,6 +231,11 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
         break;
     case SQL_EXECUTE_SCRIPT:
         sql_execute_script(s, st, arena, r);
+        if (s->cancel.is_asked && s->cancel.is_asked(s->cancel.context))
+            sql_result_error(r, arena, SQL_ERROR_INTERRUPTED, "70100", "Query execution was interrupted");
+        return;
+    case SQL_KILL:
+        kill_connection(s, st, arena, r);
         return;
     case SQL_ADD_NODE:
     case SQL_DROP_NODE:

@@ -11,6 +11,20 @@
 
 #define SQL_SERVER_VERSION "8.0.33"
 
+/* The clients of a server, so that one can see the others and end what they do. */
+struct sql_connection {
+    uint32_t id;
+    const char *user, *peer, *statement; /* "": idle */
+    int64_t connected_s, since_s;        /* wall clock: the connection; its statement, or its idling */
+};
+
+struct sql_connections {
+    void *context;
+    size_t (*list)(void *context, struct arena *arena, struct sql_connection **ret_connections);
+    /* The owner's name is compared when one is given. False: no such connection. */
+    bool (*kill)(void *context, uint32_t id, bool statement_only, const char *owner);
+};
+
 struct sql_session {
     const struct sql_backend *backend;
     uint32_t connection_id;
@@ -18,6 +32,8 @@ struct sql_session {
     char peer[64]; /* address, for the audit log */
     char database[128];
     unsigned may; /* asked again before each statement: a grant taken away counts at once */
+    const struct sql_connections *connections; /* NULL: this one alone */
+    struct sql_cancel cancel;                  /* is_asked NULL: never */
 };
 
 enum {
@@ -27,6 +43,8 @@ enum {
     SQL_ERROR_UNKNOWN_COMMAND = 1047,
     SQL_ERROR_TOO_BIG = 1153,
     SQL_ERROR_BUSY = 1040, /* too many connections */
+    SQL_ERROR_NO_SUCH_THREAD = 1094,
+    SQL_ERROR_INTERRUPTED = 1317,
     SQL_ERROR_PRIVILEGE = 5203,
 };
 
@@ -62,7 +80,8 @@ int sql_show_nodes(struct sql_session *s, const struct sql_statement *st, struct
 int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
              struct err *err); /* sql_show.c */
 int sql_select(struct sql_session *s, const struct sql_statement *st, bool describe_only, struct sql_table *t,
-               struct err *err);                                         /* sql_select.c */
+               struct err *err);                                /* sql_select.c */
+const char *sql_time_text(struct arena *arena, int64_t time_s); /* 2026-01-31 23:59:59, local; NULL for 0 */
 const char *sql_variable(const struct sql_session *s, const char *name); /* NULL: no such variable */
 void sql_execute_script(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
                         struct sql_result *r); /* sql_script.c */

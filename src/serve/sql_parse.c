@@ -540,6 +540,11 @@ int sql_parse(const struct sql_tokens *tokens, struct arena *arena, struct sql_s
         s->name = sql_dotted_name(&p, "a table");
     } else if (sql_accept(&p, "BEGIN") || sql_accept(&p, "COMMIT") || sql_accept(&p, "ROLLBACK")) {
         s->kind = SQL_ACCEPT;
+    } else if (sql_accept(&p, "KILL")) {
+        s->kind = SQL_KILL;
+        s->statement_only = sql_accept(&p, "QUERY");
+        if (!s->statement_only) sql_accept(&p, "CONNECTION");
+        s->connection_id = sql_expect_number(&p, "the id of a connection");
     } else if (sql_accept(&p, "START")) {
         sql_expect(&p, "TRANSACTION");
         s->kind = SQL_ACCEPT;

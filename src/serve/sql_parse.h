@@ -7,7 +7,7 @@
 
 enum sql_statement_kind {
     SQL_NOTHING, /* an empty text */
-    SQL_ACCEPT,  /* taken and without effect here: SET NAMES, BEGIN, COMMIT, KILL QUERY ... */
+    SQL_ACCEPT,  /* taken and without effect here: SET NAMES, BEGIN, COMMIT ... */
     SQL_SELECT,
     SQL_SHOW,
     SQL_USE,
@@ -21,6 +21,7 @@ enum sql_statement_kind {
     SQL_DROP_NODE,
     SQL_SET_CONFIG,
     SQL_EXECUTE_SCRIPT,
+    SQL_KILL,
 };
 
 enum sql_show {
@@ -84,6 +85,9 @@ struct sql_statement {
     uint64_t *ids;
     size_t n_ids;
     const char *script;
+
+    uint64_t connection_id; /* KILL */
+    bool statement_only;
 };
 
 /* Tokens must hold no parameters any more. ERR_INPUT with StarRocks' manner of sentence. */

@@ -21,6 +21,7 @@ struct job {
     uint64_t id;
     const struct sql_node *node; /* NULL: no such node */
     int64_t deadline_ns;
+    const struct sql_cancel *cancel;
     struct buf out;
 };
 
@@ -33,7 +34,8 @@ struct jobs {
 static void run_job(struct job *j)
 {
     const struct sql_backend *b = j->session->backend;
-    struct script_prof prof = {.backend = b, .node = j->node, .deadline_ns = j->deadline_ns};
+    struct script_prof prof = {
+        .backend = b, .node = j->node, .deadline_ns = j->deadline_ns, .cancel = j->cancel};
     struct script_host host = script_prof_host(&prof);
     bool done = script_run(j->script, strlen(j->script), &host, &j->out);
     char target[32];
@@ -49,6 +51,8 @@ static void *work(void *context)
         size_t i = jobs->next < jobs->n_items ? jobs->next++ : SIZE_MAX;
         pthread_mutex_unlock(&jobs->lock);
         if (i == SIZE_MAX) return NULL;
+        const struct sql_cancel *cancel = jobs->items[i].cancel;
+        if (cancel && cancel->is_asked(cancel->context)) return NULL;
         if (jobs->items[i].node) run_job(&jobs->items[i]);
     }
 }
@@ -133,7 +137,11 @@ void sql_execute_script(struct sql_session *s, const struct sql_statement *st, s
     struct job *jobs = arena_zalloc(arena, n_ids * sizeof *jobs);
     int64_t deadline_ns = clock_monotonic_ns() + LIMIT_S * 1000000000LL;
     for (size_t i = 0; i < n_ids; i++) {
-        jobs[i] = (struct job){.session = s, .script = st->script, .id = ids[i], .deadline_ns = deadline_ns};
+        jobs[i] = (struct job){.session = s,
+                               .script = st->script,
+                               .id = ids[i],
+                               .deadline_ns = deadline_ns,
+                               .cancel = s->cancel.is_asked ? &s->cancel : NULL};
         for (size_t k = 0; k < n_nodes; k++)
             if (nodes[k].id == ids[i]) jobs[i].node = &nodes[k];
     }

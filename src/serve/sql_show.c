@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "serve/sql_execute.h"
 
 static const struct {
@@ -120,6 +121,29 @@ static int show_users(struct sql_session *s, struct sql_table *t, struct err *er
     return 0;
 }
 
+/* Who may not act sees only his own. */
+static void show_connections(struct sql_session *s, struct sql_table *t)
+{
+    struct sql_connection *list,
+        self = {.id = s->connection_id, .user = s->user, .peer = s->peer, .statement = "SHOW PROCESSLIST"};
+    size_t n = 1;
+    if (s->connections)
+        n = s->connections->list(s->connections->context, t->arena, &list);
+    else
+        list = &self;
+    int64_t now_s = clock_wall_ns() / 1000000000;
+    for (size_t i = 0; i < n; i++) {
+        const struct sql_connection *c = &list[i];
+        if (strcmp(c->user, s->user) && !(s->may & (SQL_MAY_ACT | SQL_MAY_ADMIN))) continue;
+        add_row(t, (const char *const[]){
+                       arena_printf(t->arena, "%u", c->id), c->user, c->peer, "",
+                       *c->statement ? "Query" : "Sleep",
+                       c->connected_s ? sql_time_text(t->arena, c->connected_s) : NULL,
+                       arena_printf(t->arena, "%lld", c->since_s ? (long long)(now_s - c->since_s) : 0LL),
+                       "OK", *c->statement ? c->statement : NULL});
+    }
+}
+
 int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t, struct err *err)
 {
     switch (st->show) {
@@ -171,8 +195,7 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
         return 0;
     case SQL_SHOW_PROCESSLIST:
         sql_table_columns(t, "Id,User,Host,Db,Command,ConnectionStartTime,Time,State,Info");
-        add_row(t, (const char *const[]){arena_printf(t->arena, "%u", s->connection_id), s->user, s->peer,
-                                         s->database, "Query", NULL, "0", "OK", "SHOW PROCESSLIST"});
+        show_connections(s, t);
         return 0;
     }
     return err_set(err, ERR_UNSUPPORTED, "this SHOW is not known");

@@ -25,7 +25,7 @@
     "LastHeartbeat,IsHelper,ErrMsg,"                                                                         \
     "StartTime,Version"
 
-static const char *text_time(struct arena *arena, int64_t time_s)
+const char *sql_time_text(struct arena *arena, int64_t time_s)
 {
     char text[32];
     struct tm tm;
@@ -35,17 +35,17 @@ static const char *text_time(struct arena *arena, int64_t time_s)
     return arena_strdup(arena, text);
 }
 
-/* 25.122 GB: three decimals, 1024-based; without the space for MemLimit. */
+/* 25.122 GB: three decimals, 1024-based; without the space for MemLimit. Nothing at all has no unit. */
 static const char *text_bytes(struct arena *arena, int64_t bytes, const char *space)
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
     double value = (double)bytes;
     size_t unit = 0;
-    while (value >= 1024 && unit < 5) {
+    while (value > 1024 && unit < 5) {
         value /= 1024;
         unit++;
     }
-    return arena_printf(arena, "%.3f%s%s", value, space, units[unit]);
+    return arena_printf(arena, "%.3f%s%s", value, space, bytes ? units[unit] : "");
 }
 
 static const char *text_pct(struct arena *arena, double pct, int decimals)
@@ -86,8 +86,8 @@ static size_t common_cells(struct arena *a, const struct sql_node *n, const char
     row[i++] = arena_printf(a, "%d", n->be_port);
     row[i++] = arena_printf(a, "%d", n->http_port);
     row[i++] = arena_printf(a, "%d", n->brpc_port);
-    row[i++] = text_time(a, n->start_time_s);
-    row[i++] = text_time(a, n->heartbeat_time_s);
+    row[i++] = sql_time_text(a, n->start_time_s);
+    row[i++] = sql_time_text(a, n->heartbeat_time_s);
     row[i++] = text_bool(n->alive);
     row[i++] = "false";
     row[i++] = "false";
@@ -99,7 +99,7 @@ static void backend_row(struct arena *a, const struct sql_node *n, const char **
     size_t i = common_cells(a, n, row);
     double used_pct =
         n->total_bytes ? 100.0 * (double)(n->total_bytes - n->avail_bytes) / (double)n->total_bytes : 0;
-    const char *last_report = text_time(a, n->heartbeat_time_s);
+    const char *last_report = sql_time_text(a, n->heartbeat_time_s);
     row[i++] = "0";
     row[i++] = text_bytes(a, n->data_used_bytes, " ");
     row[i++] = text_bytes(a, n->avail_bytes, " ");
@@ -157,10 +157,10 @@ static void frontend_row(struct arena *a, const struct sql_node *n, const char *
     row[i++] = "true";
     row[i++] = text_bool(n->alive);
     row[i++] = "0";
-    row[i++] = text_time(a, n->heartbeat_time_s);
+    row[i++] = sql_time_text(a, n->heartbeat_time_s);
     row[i++] = text_bool(n->is_leader);
     row[i++] = n->error;
-    row[i++] = text_time(a, n->start_time_s);
+    row[i++] = sql_time_text(a, n->start_time_s);
     row[i++] = n->version;
 }
 

@@ -234,12 +234,13 @@ static inline void double_heap_text(struct buf *b)
 }
 
 static inline int double_node_call(void *context, const struct sql_node *node, const char *path,
-                                   const char *post_body, double timeout_s, struct bytes *ret,
-                                   int *ret_status, struct err *err)
+                                   const char *post_body, double timeout_s, const struct sql_cancel *cancel,
+                                   struct bytes *ret, int *ret_status, struct err *err)
 {
     struct double_cluster *d = context;
     struct buf b = {0};
     (void)post_body;
+    (void)cancel;
     (void)timeout_s;
     if (ret_status) *ret_status = 0;
     if (node->id != 10002)
