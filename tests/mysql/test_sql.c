@@ -86,10 +86,10 @@ TEST(show_columns_are_starrocks_to_the_letter)
     CHECK_STR(row[0], "10002");
     CHECK_STR(row[6], "2023-11-14 22:13:20");
     CHECK_STR(row[8], "true");
-    CHECK_STR(row[12], "0.000 B");
+    CHECK_STR(row[12], "0.000 ");
     CHECK_STR(row[15], "0.00 %");
     CHECK_STR(row[19], "{\"lastSuccessReportTabletsTime\":\"2023-11-14 22:13:20\"}");
-    CHECK_STR(row[23], "0.000B");
+    CHECK_STR(row[23], "0.000");
     CHECK_STR(row[29], "OK");
     CHECK_STR(result.table.rows[1][17], "connection refused");
     CHECK_STR(result.table.rows[1][29], "DISCONNECTED");
