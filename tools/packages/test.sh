@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
-# What tests need from npm, by name and version, once, into the cache (tests/web/browser.mjs and tests/mysql/driver.test look there).
-# Versions that Debian 12's node 18 runs. Without npm or a network the tests say so and are left out.
+# What tests need from npm and Maven, by name and version, once, into the cache. What cannot be had is said, and the tests that
+# need it are left out: they say so too.
 set -euo pipefail
+
+# Versions that Debian 12's node 18 runs. tests/web/browser.mjs and tests/mysql/driver.test look there.
 node=${PROCPROF_NODE:-${XDG_CACHE_HOME:-$HOME/.cache}/procprof-dev/node}
 wanted="playwright-core@1.57.0 axe-core@4.11.0 mysql2@3.11.5"
-[ "$(cat "$node/installed" 2>/dev/null)" != "$wanted" ] || exit 0
-mkdir -p "$node"
-# shellcheck disable=SC2086
-npm install --no-audit --no-fund --loglevel=error --prefix "$node" $wanted >"$node/npm.log" 2>&1 ||
-    { tail -3 "$node/npm.log" >&2; echo "npm could not install $wanted: the tests of the page and of the MySQL driver will be left out" >&2; exit 0; }
-echo "$wanted" > "$node/installed"
+if [ "$(cat "$node/installed" 2>/dev/null)" != "$wanted" ]; then
+    mkdir -p "$node"
+    # shellcheck disable=SC2086
+    if npm install --no-audit --no-fund --loglevel=error --prefix "$node" $wanted >"$node/npm.log" 2>&1; then
+        echo "$wanted" > "$node/installed"
+    else
+        tail -3 "$node/npm.log" >&2
+        echo "npm could not install $wanted: the tests of the page and of the MySQL driver will be left out" >&2
+    fi
+fi
 
 # What the JFR tests compare with; a test that misses it says so and is skipped.
 tools/maven-get tools.profiler:jfr-converter:4.5 d8a5452b26adb11a2a0abf0c53799a6fd60dbccb0647efa5a734e3c46ced3df4 >/dev/null || true
+# A driver of the MySQL protocol: tests/mysql/driver.test.
+tools/maven-get com.mysql:mysql-connector-j:8.4.0 d77962877d010777cff997015da90ee689f0f4bb76848340e1488f2b83332af5 >/dev/null || true
