@@ -66,6 +66,12 @@ int pp_profile_to_file(const struct pp_capture *capture,
                        const char *path); /* appears under its name when it is whole */
 void pp_free(void *bytes, size_t n_bytes);
 
+/* Switches of a profiler that counts all the time, as .../KIND/VERB does over HTTP. kind: "heap", "allocs",
+ * "contention", "block"; verb: "enable", "disable", "status", "reset", "dump" (heap: into a file, its path is
+ * the reply). query: "interval=64k" (bytes between samples of the heap; "interval=1ms" of waiting), or NULL.
+ * The reply, cut to size, goes to reply[size]; reply may be NULL. */
+int pp_control(const char *kind, const char *verb, const char *query, char *reply, size_t size);
+
 /* Says what the calling thread works on; every CPU and wall-clock sample carries it. value NULL takes the
  * label away. Key and value are copied, 127 bytes count. At most 8 labels a thread; PP_ERROR_LIMIT when there
  * are more, or 16,383 different sets. */

@@ -178,6 +178,23 @@ PUBLIC int pp_profile_to_file(const struct pp_capture *c, const char *path)
     return status;
 }
 
+PUBLIC int pp_control(const char *kind, const char *verb, const char *query, char *reply, size_t size)
+{
+    if (!kind || !verb) return err_set(&last_error, ERR_INPUT, "pp_control: kind or verb is missing");
+    if (!started) return err_set(&last_error, ERR_UNSUPPORTED, "pp_agent_start has not been called");
+    const struct kind *k = kind_find(kind, strlen(kind));
+    if (!k || !k->control)
+        return err_set(&last_error, ERR_NOT_FOUND, "\"%s\" is no profile that has switches", kind);
+    struct kind_options options = {.query = query ? query : ""};
+    struct pages_buf text = {0};
+    threads_own_begin();
+    int status = k->control(verb, &options, &text, &last_error);
+    threads_own_end();
+    if (reply && size) snprintf(reply, size, "%.*s", (int)text.size, text.size ? text.data : "");
+    pages_buf_free(&text);
+    return status;
+}
+
 PUBLIC int pp_label_set(const char *key, const char *value)
 {
     if (!key || !*key) return err_set(&last_error, ERR_INPUT, "a label needs a key");

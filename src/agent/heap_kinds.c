@@ -4,6 +4,9 @@
  * jemalloc's own profiler is taken when it is in the process with opt.prof on (it sees every allocation of
  * its heap and costs nothing more); otherwise our sampler. `jemalloc=0` forbids the former, `jemalloc=1`
  * insists on it.
+ *
+ * jemalloc forgets what was freed unless it was started with prof_accum:true. Then allocs comes from our
+ * sampler all the same, where that can see the calls; the two run side by side and are switched apart.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,20 +21,36 @@
 #include "agent/jemalloc.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one request at a time */
-static const struct heap_source *source;
-static unsigned n_captures; /* ?seconds=N now running that found the profiler off */
 
-static const struct heap_source *source_choose(void)
+/* A source, and who wants it on. */
+struct desk {
+    const struct heap_source *source; /* NULL: not chosen yet */
+    unsigned n_captures;              /* ?seconds=N now running that found it off */
+};
+static struct desk heap_desk, allocs_desk;
+
+static struct desk *desk_for_heap(void)
 {
     char why[300];
     const char *wanted = config_text("jemalloc", "auto");
-    if (source) return source;
-    if (!strcmp(wanted, "auto"))
-        source = heap_jemalloc.usable(why, sizeof why) ? &heap_jemalloc : &heap_own;
-    else
-        source = config_flag("jemalloc", true) ? &heap_jemalloc : &heap_own;
-    return source;
+    if (heap_desk.source) return &heap_desk;
+    bool use_jemalloc =
+        !strcmp(wanted, "auto") ? heap_jemalloc.usable(why, sizeof why) : config_flag("jemalloc", true);
+    heap_desk.source = use_jemalloc ? &heap_jemalloc : &heap_own;
+    return &heap_desk;
 }
+
+static struct desk *desk_for_allocs(void)
+{
+    char why[300];
+    struct desk *desk = desk_for_heap();
+    if (desk->source != &heap_jemalloc || jemalloc_accumulates() || !heap_own.usable(why, sizeof why))
+        return desk;
+    allocs_desk.source = &heap_own;
+    return &allocs_desk;
+}
+
+typedef struct desk *desk_chooser(void);
 
 /* ?rate=65536 or ?interval=64k; 0 when there is none. */
 static int query_period(const struct kind_options *options, uint64_t *ret_period, struct err *err)
@@ -64,23 +83,24 @@ static void describe(struct output *o)
     o->period_type = (struct output_type){"space", "bytes"};
 }
 
-static int snapshot_locked(const struct kind_options *options, struct output *o, struct err *err)
+static int snapshot_locked(desk_chooser *desk, const struct kind_options *options, struct output *o,
+                           struct err *err)
 {
     describe(o);
     pthread_mutex_lock(&lock);
-    int status = source_choose()->snapshot(options, o, err);
+    int status = desk()->source->snapshot(options, o, err);
     pthread_mutex_unlock(&lock);
     return status;
 }
 
 static int heap_snapshot(const struct kind_options *options, struct output *o, struct err *err)
 {
-    return snapshot_locked(options, o, err);
+    return snapshot_locked(desk_for_heap, options, o, err);
 }
 
 static int allocs_snapshot(const struct kind_options *options, struct output *o, struct err *err)
 {
-    int status = snapshot_locked(options, o, err);
+    int status = snapshot_locked(desk_for_allocs, options, o, err);
     o->default_type = "alloc_space";
     return status;
 }
@@ -90,8 +110,8 @@ static int growth_snapshot(const struct kind_options *options, struct output *o,
 {
     struct kind_options plain = *options;
     struct output all = {.name = o->name};
-    plain.legacy = false; /* the samples are needed, not a text */
-    int status = snapshot_locked(&plain, &all, err);
+    plain.raw = false; /* the samples are needed, not a text */
+    int status = snapshot_locked(desk_for_heap, &plain, &all, err);
     if (status) return status;
     o->types[0] = (struct output_type){"objects", "count"};
     o->types[1] = (struct output_type){"space", "bytes"};
@@ -112,28 +132,50 @@ static int growth_snapshot(const struct kind_options *options, struct output *o,
 }
 
 /* ?seconds=N while the profiler is off: on for that long. */
-static int capture_start(const struct kind_options *options, struct err *err)
+static int capture_start(desk_chooser *desk_for, const struct kind_options *options, struct err *err)
 {
     uint64_t period;
     int status = query_period(options, &period, err);
     if (status) return status;
     pthread_mutex_lock(&lock);
-    if (n_captures || !source_choose()->is_on()) {
-        status = source->enable(period, err);
-        if (!status) n_captures++;
+    struct desk *desk = desk_for();
+    if (desk->n_captures || !desk->source->is_on()) {
+        status = desk->source->enable(period, err);
+        if (!status) desk->n_captures++;
     }
     pthread_mutex_unlock(&lock);
     return status;
 }
 
-static void capture_stop(void)
+static void capture_stop(desk_chooser *desk_for)
 {
     pthread_mutex_lock(&lock);
-    if (n_captures && --n_captures == 0) source->disable(NULL);
+    struct desk *desk = desk_for();
+    if (desk->n_captures && --desk->n_captures == 0) desk->source->disable(NULL);
     pthread_mutex_unlock(&lock);
 }
 
-static void status_text(struct pages_buf *reply)
+static int heap_capture_start(const struct kind_options *options, struct err *err)
+{
+    return capture_start(desk_for_heap, options, err);
+}
+
+static void heap_capture_stop(void)
+{
+    capture_stop(desk_for_heap);
+}
+
+static int allocs_capture_start(const struct kind_options *options, struct err *err)
+{
+    return capture_start(desk_for_allocs, options, err);
+}
+
+static void allocs_capture_stop(void)
+{
+    capture_stop(desk_for_allocs);
+}
+
+static void status_text(const struct heap_source *source, struct pages_buf *reply)
 {
     char own_why[300], jemalloc_why[300];
     bool own = heap_own.usable(own_why, sizeof own_why),
@@ -146,10 +188,10 @@ static void status_text(struct pages_buf *reply)
     if (usable) source->status(reply);
 }
 
-static int dump_to_file(struct pages_buf *reply, struct err *err)
+static int dump_to_file(const struct heap_source *source, struct pages_buf *reply, struct err *err)
 {
     static unsigned n_dumps;
-    const struct kind_options options = {.legacy = true, .query = ""};
+    const struct kind_options options = {.legacy = true, .raw = true, .query = ""};
     struct output o = {.name = "heap"};
     struct pages_buf text = {0};
     char path[512];
@@ -178,29 +220,30 @@ static int dump_to_file(struct pages_buf *reply, struct err *err)
     return status;
 }
 
-static int control(const char *verb, const struct kind_options *options, struct pages_buf *reply,
-                   struct err *err)
+static int control(desk_chooser *desk_for, const char *verb, const struct kind_options *options,
+                   struct pages_buf *reply, struct err *err)
 {
     uint64_t period;
     int status = query_period(options, &period, err);
     if (status) return status;
     pthread_mutex_lock(&lock);
-    source_choose();
+    struct desk *desk = desk_for();
+    const struct heap_source *source = desk->source;
     if (!strcmp(verb, "enable")) {
-        n_captures = 0; /* from now on somebody wants it on for good */
+        desk->n_captures = 0; /* from now on somebody wants it on for good */
         status = source->enable(period, err);
         if (!status) pages_buf_format(reply, "heap profiling is on (%s)\n", source->name);
     } else if (!strcmp(verb, "disable")) {
-        n_captures = 0;
+        desk->n_captures = 0;
         status = source->disable(err);
         if (!status) pages_buf_format(reply, "heap profiling is off (%s)\n", source->name);
     } else if (!strcmp(verb, "reset")) {
         status = source->reset(period, err);
         if (!status) pages_buf_text(reply, "heap profile is empty again\n");
     } else if (!strcmp(verb, "status")) {
-        status_text(reply);
+        status_text(source, reply);
     } else if (!strcmp(verb, "dump")) {
-        status = dump_to_file(reply, err);
+        status = dump_to_file(source, reply, err);
     } else if (!strcmp(verb, "dumps")) {
         jemalloc_list_dumps(reply);
     } else {
@@ -211,14 +254,27 @@ static int control(const char *verb, const struct kind_options *options, struct 
     return status;
 }
 
+static int heap_control(const char *verb, const struct kind_options *options, struct pages_buf *reply,
+                        struct err *err)
+{
+    return control(desk_for_heap, verb, options, reply, err);
+}
+
+static int allocs_control(const char *verb, const struct kind_options *options, struct pages_buf *reply,
+                          struct err *err)
+{
+    return control(desk_for_allocs, verb, options, reply, err);
+}
+
 static void heap_started(void)
 {
     const char *heap = config_text("heap", "off");
     long period = config_number("heap_interval", 0);
     struct err err;
     pthread_mutex_lock(&lock);
-    source = NULL;
-    source_choose();
+    heap_desk = allocs_desk = (struct desk){0};
+    const struct heap_source *source = desk_for_heap()->source;
+    if (source == &heap_jemalloc) jemalloc_started();
     if (config_flag("heap", false) || !strcmp(heap, "on")) {
         if (source->enable(period > 0 ? (uint64_t)period : 0, &err) && !config_flag("quiet", false))
             dprintf(STDERR_FILENO, "procprof: %s\n", err.text);
@@ -239,10 +295,10 @@ static void heap_forked(void)
 static const struct kind heap_kind = {
     .name = "heap",
     .title = "memory in use, by the stack that allocated it",
-    .start = capture_start,
-    .stop = capture_stop,
+    .start = heap_capture_start,
+    .stop = heap_capture_stop,
     .snapshot = heap_snapshot,
-    .control = control,
+    .control = heap_control,
     .agent_started = heap_started,
     .forked = heap_forked,
 };
@@ -251,19 +307,19 @@ KIND_REGISTER(heap_kind);
 static const struct kind allocs_kind = {
     .name = "allocs",
     .title = "all memory allocated since sampling began, freed or not",
-    .start = capture_start,
-    .stop = capture_stop,
+    .start = allocs_capture_start,
+    .stop = allocs_capture_stop,
     .snapshot = allocs_snapshot,
-    .control = control,
+    .control = allocs_control,
 };
 KIND_REGISTER(allocs_kind);
 
 static const struct kind growth_kind = {
     .name = "growth",
     .title = "memory allocated since sampling began or was reset, and still in use",
-    .start = capture_start,
-    .stop = capture_stop,
+    .start = heap_capture_start,
+    .stop = heap_capture_stop,
     .snapshot = growth_snapshot,
-    .control = control,
+    .control = heap_control,
 };
 KIND_REGISTER(growth_kind);

@@ -21,7 +21,7 @@
 
 struct heap_real heap_real;
 
-static void switch_to(bool count, bool watch_frees, bool with_slots);
+static void switch_to(bool count, bool watch_frees, enum slots slots);
 
 static __thread bool looking_up;
 static _Atomic bool looked_up, counting, watching, operators_count;
@@ -125,7 +125,7 @@ static void *find_operator(const char *name, const void *caller)
             heap_real.name = (type(*) arguments)find_operator(#name, __builtin_return_address(0));           \
         if (!heap_real.name) abort();                                                                        \
         errno = saved;                                                                                       \
-        switch_to(counting, watching, false);                                                                \
+        switch_to(counting, watching, SLOTS_NONE);                                                           \
         return heap_routes.name values;                                                                      \
     }
 HEAP_OPERATORS(FIRST_OPERATOR)
@@ -154,7 +154,7 @@ void heap_resolve(void)
     strncpy(allocator_file, file, sizeof allocator_file - 1);
     looking_up = false;
     atomic_store_explicit(&looked_up, true, memory_order_release);
-    switch_to(counting, watching, false);
+    switch_to(counting, watching, SLOTS_NONE);
     errno = saved;
 }
 
@@ -187,7 +187,7 @@ bool heap_sees_calls(void)
 #define SWITCH_OPERATOR(name, type, arguments, values)   SWITCH(name, counting &&operators_count)
 #define SWITCH_DELETE(name, type, arguments, values)     SWITCH(name, watching &&operators_count)
 
-static void switch_to(bool count, bool watch_frees, bool with_slots)
+static void switch_to(bool count, bool watch_frees, enum slots slots)
 {
     struct slot_target targets[SLOTS_MAX_TARGETS];
     unsigned n = 0;
@@ -202,21 +202,21 @@ static void switch_to(bool count, bool watch_frees, bool with_slots)
         HEAP_RELEASES(SWITCH_RELEASE)
     }
     HEAP_DELETES(SWITCH_DELETE)
-    if (with_slots) heap_slots_apply(targets, n);
+    if (slots) heap_slots_apply(targets, n, slots == SLOTS_ALL);
     n = 0;
     HEAP_ALLOCATIONS(SWITCH_ALLOCATION)
     HEAP_OPERATORS(SWITCH_OPERATOR)
-    if (with_slots) heap_slots_apply(targets, n);
+    if (slots) heap_slots_apply(targets, n, slots == SLOTS_ALL);
 }
 
 void heap_switch(bool count, bool watch_frees)
 {
-    switch_to(count, watch_frees, heap_sees_calls());
+    switch_to(count, watch_frees, heap_sees_calls() ? SLOTS_BOUND : SLOTS_NONE);
 }
 
 void heap_switch_forked(void)
 {
-    switch_to(false, false, false);
+    switch_to(false, false, SLOTS_NONE);
 }
 
 /* Not part of heap_resolve: a program without C++ has no operators, and a failed look-up allocates. */
@@ -236,5 +236,5 @@ __attribute__((constructor(101))) static void resolve_at_start(void)
 {
     heap_resolve();
     resolve_operators();
-    heap_switch(counting, watching);
+    switch_to(counting, watching, heap_sees_calls() ? SLOTS_ALL : SLOTS_NONE);
 }

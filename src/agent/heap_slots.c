@@ -19,6 +19,7 @@ struct work {
     const struct slot_target *targets;
     unsigned n_targets;
     uintptr_t page_bytes;
+    bool by_name;
 };
 
 struct object { /* what is needed of one loaded object */
@@ -91,7 +92,7 @@ static const struct slot_target *target_of(const struct work *w, const struct ob
     for (unsigned i = 0; i < w->n_targets; i++)
         if (value == w->targets[i].exported || value == w->targets[i].real || value == w->targets[i].counting)
             return &w->targets[i];
-    if (held < o->begin || held >= o->end || o->is_symbolic) return NULL;
+    if (!w->by_name || held < o->begin || held >= o->end || o->is_symbolic) return NULL;
     const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(r->r_info)];
     if (s->st_shndx != SHN_UNDEF) return NULL;
     const char *name = o->names + s->st_name;
@@ -128,9 +129,11 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-void heap_slots_apply(const struct slot_target *targets, unsigned n_targets)
+void heap_slots_apply(const struct slot_target *targets, unsigned n_targets, bool by_name)
 {
-    struct work w = {
-        .targets = targets, .n_targets = n_targets, .page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE)};
+    struct work w = {.targets = targets,
+                     .n_targets = n_targets,
+                     .page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE),
+                     .by_name = by_name};
     if (n_targets) dl_iterate_phdr(visit, &w);
 }

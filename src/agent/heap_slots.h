@@ -12,6 +12,8 @@
 #ifndef AGENT_HEAP_SLOTS_H
 #define AGENT_HEAP_SLOTS_H
 
+#include <stdbool.h>
+
 struct slot_target {
     const char *name;
     const void *exported, *real, *counting; /* a slot that holds one of these ... */
@@ -20,7 +22,16 @@ struct slot_target {
 
 #define SLOTS_MAX_TARGETS 48
 
-/* Takes the loader's lock: not in the child of a fork, not in a handler. */
-void heap_slots_apply(const struct slot_target *targets, unsigned n_targets);
+enum slots {
+    SLOTS_NONE,
+    SLOTS_BOUND,
+    SLOTS_ALL
+}; /* for those who switch: none, by what they hold, by name too */
+
+/* by_name: also slots that are not bound yet, by the name they will be bound by. Right only while every
+ * loaded object looks names up in the same order, ours first: before the program can have opened any by
+ * dlopen (RTLD_DEEPBIND looks elsewhere first). Later a slot counts by what it holds. Takes the loader's
+ * lock: not in the child of a fork, not in a handler. */
+void heap_slots_apply(const struct slot_target *targets, unsigned n_targets, bool by_name);
 
 #endif

@@ -38,6 +38,16 @@ bool jemalloc_elf_symbols(const char *path, uintptr_t bias, const char *suffix, 
 /* jemalloc's heap_v2 text into samples with exact weights (jeprof's own unbiasing). jemalloc_text.c */
 int jemalloc_text_parse(const char *text, size_t n_bytes, struct output *o, struct err *err);
 
+/* Takes the allocator's own frames off the leaf end of every stack, so that it ends in whoever asked for
+ * memory. jemalloc_frames.c */
+void jemalloc_strip_frames(const struct jemalloc *j, struct output *o);
+
+/* Called when the agent starts, before the host has threads. */
+void jemalloc_started(void);
+
+/* Does the driven jemalloc keep counts of what was freed (opt.prof_accum)? */
+bool jemalloc_accumulates(void);
+
 /* Dump files that lg_prof_interval, prof_gdump or prof_final left: one line each, "NAME SIZE
  * SECONDS-SINCE-1970". */
 void jemalloc_list_dumps(struct pages_buf *reply);

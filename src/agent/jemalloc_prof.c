@@ -1,13 +1,15 @@
 /* jemalloc_prof.c - jemalloc's own profiler as a heap source.
  *
- * On and off is prof.active alone. prof.thread_active_init is set once, when we first see the allocator, and
- * never cleared: a thread takes it over at birth, so threads born while the profiler is off are ready when it
- * goes on. (Hosts that clear it, as some do, leave such threads out for good.) The period can only be changed
- * together with a reset: that is jemalloc's rule.
+ * On and off is prof.active alone. prof.thread_active_init is set when the agent starts and never cleared: a
+ * thread takes it over at birth, so threads born while the profiler is off are ready when it goes on. A host
+ * may clear it behind our back (some do, together with prof.active, and lose such threads for good): so a new
+ * thread also says for itself that it wants to be sampled. The period can only be changed together with a
+ * reset: that is jemalloc's rule.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 
 #include "agent/heap_source.h"
 #include "agent/jemalloc.h"
+#include "agent/threads.h"
 
 #define MAX_DUMP_BYTES ((size_t)512 << 20)
 
@@ -101,6 +104,35 @@ static int jemalloc_enable(uint64_t period_bytes, struct err *err)
         if (status) return status;
     }
     return write_bool(j, "prof.active", true, err);
+}
+
+/* In a new thread of the host, before its code runs. */
+static void thread_started(uint32_t tid)
+{
+    (void)tid;
+    const struct jemalloc *all;
+    bool active = true;
+    if (jemalloc_find(&all, false) && all[0].opt_prof)
+        all[0].mallctl("thread.prof.active", NULL, NULL, &active, sizeof active);
+}
+
+void jemalloc_started(void)
+{
+    static bool listens;
+    const struct jemalloc *j = driven();
+    if (!j) return;
+    write_bool(j, "prof.thread_active_init", true, NULL);
+    if (listens) return;
+    listens = true;
+    threads_on_start(thread_started);
+    atomic_fetch_add(&threads_watched, 1);
+}
+
+bool jemalloc_accumulates(void)
+{
+    const struct jemalloc *j = driven();
+    bool accum = false;
+    return j && read_value(j, "opt.prof_accum", &accum, sizeof accum) && accum;
 }
 
 static int jemalloc_disable(struct err *err)
@@ -237,13 +269,14 @@ static int jemalloc_snapshot(const struct kind_options *options, struct output *
     bool from_file = kind_query(options->query, "dump", name, sizeof name);
     int status = from_file ? dump_from_file(j, name, &text, err) : dump_now(j, &text, err);
     bool is_difference = options->has_seconds && options->seconds > 0;
-    if (!status && options->legacy && !is_difference) {
+    if (!status && options->legacy && (options->raw || from_file) && !is_difference) {
         o->raw = text;
         o->has_raw = true;
         return 0;
     }
     if (!status) status = jemalloc_text_parse(text.data, text.size, o, err);
     pages_buf_free(&text);
+    if (!status) jemalloc_strip_frames(j, o);
     if (!status)
         output_comment(o, "heap: sampled by jemalloc %s, a sample every %lld bytes on average%s", j->version,
                        (long long)o->period, jemalloc_is_on() ? "" : "; off now");

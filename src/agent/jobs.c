@@ -148,7 +148,8 @@ int jobs_capture(const struct kind *k, const struct kind_options *options, enum 
         struct job *j = &jobs[i];
         if (!j->used || j->kind != k || j->verb[0] || atomic_load(&j->done)) continue;
         bool same = j->options.seconds == options->seconds && j->options.rate == options->rate &&
-                    j->options.has_seconds == options->has_seconds && j->options.legacy == options->legacy;
+                    j->options.has_seconds == options->has_seconds && j->options.legacy == options->legacy &&
+                    j->options.raw == options->raw && (k->is_capture || !strcmp(j->query, options->query));
         if (same && join(j, form)) {
             *ret_job = j;
             return 0;

@@ -25,6 +25,7 @@ struct kind_options {
     unsigned rate;     /* samples a second; 0: the kind's default */
     bool has_seconds;  /* the client said so */
     bool legacy;       /* the client reads the old forms */
+    bool raw;          /* the text of the profiler that is driven (jemalloc's dump), where there is one */
     int debug;         /* ?debug= */
     const char *query; /* everything after '?', undecoded; never NULL */
 };

@@ -51,6 +51,8 @@ struct lock_routes lock_routes = {LOCK_ALL(START)};
 #define LOOK_UP(name, type, arguments, values)                                                               \
     if (!lock_real.name) lock_real.name = (type(*) arguments)find(#name);
 
+static void switch_to(bool locks, bool waits, enum slots slots);
+
 __attribute__((constructor(101))) void lock_resolve(void)
 {
     static _Atomic bool done;
@@ -61,7 +63,7 @@ __attribute__((constructor(101))) void lock_resolve(void)
     lock_tries.write = (int (*)(pthread_rwlock_t *))find("pthread_rwlock_trywrlock");
     lock_tries.sem = (int (*)(sem_t *))find("sem_trywait");
     atomic_store(&done, true);
-    lock_switch(false, false);
+    switch_to(false, false, lock_sees_calls() ? SLOTS_ALL : SLOTS_NONE);
 }
 
 bool lock_sees_calls(void)
@@ -85,21 +87,21 @@ bool lock_sees_calls(void)
 #define SWITCH_LOCK(name, type, arguments, values) SWITCH(name, locks)
 #define SWITCH_WAIT(name, type, arguments, values) SWITCH(name, waits)
 
-static void switch_to(bool locks, bool waits, bool with_slots)
+static void switch_to(bool locks, bool waits, enum slots slots)
 {
     struct slot_target targets[SLOTS_MAX_TARGETS];
     unsigned n = 0;
     LOCK_LOCKS(SWITCH_LOCK)
     LOCK_WAITS(SWITCH_WAIT)
-    if (with_slots) heap_slots_apply(targets, n);
+    if (slots) heap_slots_apply(targets, n, slots == SLOTS_ALL);
 }
 
 void lock_switch(bool locks, bool waits)
 {
-    switch_to(locks, waits, lock_sees_calls());
+    switch_to(locks, waits, lock_sees_calls() ? SLOTS_BOUND : SLOTS_NONE);
 }
 
 void lock_switch_forked(void)
 {
-    switch_to(false, false, false);
+    switch_to(false, false, SLOTS_NONE);
 }

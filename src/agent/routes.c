@@ -149,13 +149,21 @@ static enum job_form form_for(const struct http_request *q, int debug)
     char text[16];
     if (kind_query(q->query, "format", text, sizeof text)) {
         if (!strcmp(text, "proto") || !strcmp(text, "pprof")) return JOB_PROTO;
-        if (!strcmp(text, "legacy")) return JOB_LEGACY;
+        if (!strcmp(text, "legacy") || !strcmp(text, "jemalloc")) return JOB_LEGACY;
         if (!strcmp(text, "text")) return JOB_TEXT;
     }
     if (debug > 0) return JOB_TEXT;
     if (!strncmp(q->user_agent, "Go-http-client", 14) || strstr(q->accept, "protobuf") || q->accepts_gzip)
         return JOB_PROTO;
     return JOB_LEGACY;
+}
+
+/* ?format=jemalloc: as jemalloc wrote it, threads and all; jeprof alone reads that. Otherwise everybody gets
+ * the text that all of jeprof, google-pprof and Go read. */
+static bool wants_raw(const char *query)
+{
+    char text[16];
+    return kind_query(query, "format", text, sizeof text) && !strcmp(text, "jemalloc");
 }
 
 static void answer_profile(const struct http_request *q, const struct kind *k, bool is_snapshot,
@@ -171,6 +179,7 @@ static void answer_profile(const struct http_request *q, const struct kind *k, b
     }
     r->form = form_for(q, o.debug);
     o.legacy = r->form == JOB_LEGACY;
+    o.raw = o.legacy && (is_snapshot || wants_raw(q->query));
     int status = jobs_capture(k, &o, r->form, &r->job, &err);
     if (status) say_error(r, status, &err);
     if (r->form == JOB_PROTO)

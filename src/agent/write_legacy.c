@@ -22,10 +22,12 @@ static void put_hex(struct pages_buf *b, uintptr_t value)
     pages_buf_bytes(b, text + at, sizeof text - at);
 }
 
+/* A leaf that is a return address is written as the byte before: the Perl tools take the leaf as it is and
+ * would otherwise name the line after the call; Go's takes one off everything and still lands in the call. */
 static void put_stack(struct pages_buf *b, const struct output *o, const struct output_sample *s)
 {
     pages_buf_text(b, " @");
-    for (unsigned i = 0; i < s->n_pcs; i++) put_hex(b, output_pcs(o, s)[i]);
+    for (unsigned i = 0; i < s->n_pcs; i++) put_hex(b, output_pcs(o, s)[i] - (i == 0 && s->leaf_is_return));
     pages_buf_text(b, "\n");
 }
 
@@ -56,8 +58,8 @@ static int type_index(const struct output *o, const char *name)
     return -1;
 }
 
-/* "n: bytes [n: bytes]": in use, then allocated. Values are exact already, so the rate says 1 and readers
- * scale by nothing. */
+/* "n: bytes [n: bytes]": in use, then allocated. Values are exact already: "heapprofile" tells readers to
+ * scale by nothing. (A rate of 1 does not: they would still divide by 1 - exp(-size).) */
 static void write_heap(const struct output *o, struct pages_buf *b)
 {
     bool growth = o->legacy == OUTPUT_LEGACY_GROWTH;
@@ -74,7 +76,7 @@ static void write_heap(const struct output *o, struct pages_buf *b)
     }
     pages_buf_format(b, "heap profile: %6lld: %8lld [%6lld: %8lld] @ %s\n", (long long)total[0],
                      (long long)total[1], (long long)total[2], (long long)total[3],
-                     growth ? "growth" : "heap_v2/1");
+                     growth ? "growth" : "heapprofile");
     for (unsigned i = 0; i < output_n_samples(o); i++) {
         const struct output_sample *s = output_sample_at(o, i);
         const int64_t *v = output_values(o, s);

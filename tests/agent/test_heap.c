@@ -240,6 +240,21 @@ TEST(errno_is_kept)
     control("disable", "");
 }
 
+/* A request that must fail may not put the countdown of its thread out of reach. */
+TEST(absurd_sizes_do_not_stop_sampling)
+{
+    volatile size_t absurd[] = {SIZE_MAX, SIZE_MAX - 1000, (size_t)1 << 63, (size_t)3 << 62};
+    control("enable", "interval=1000");
+    for (int i = 0; i < 4; i++) {
+        CHECK(!use(malloc(absurd[i])));
+        CHECK(!use(calloc(absurd[i], 1)));
+        CHECK(!use(realloc(NULL, absurd[i])));
+    }
+    for (int i = 0; i < 20000; i++) free(use(malloc(500)));
+    CHECK(near(sum("allocs", 1, t_run_absurd_sizes_do_not_stop_sampling), 20000.0 * 500, 0.06));
+    control("disable", "");
+}
+
 TEST(bad_interval_is_refused)
 {
     struct err err = {0};

@@ -25,17 +25,19 @@ HEAP_ALL(EXPORT)
 
 /* ---- on */
 
-/* True: no mark passed, this allocation costs nothing more. */
+/* True: no mark passed, this allocation costs nothing more. False: nothing was counted yet (a mark was
+ * passed, or this thread never drew one), sample_it does it. Compared unsigned, so that absurd sizes, which
+ * will fail, cannot turn the countdown round. */
 static inline bool count_down(size_t size)
 {
-    return likely((heap_thread.poisson.left -= (int64_t)(size + 1)) >= 0);
+    int64_t left = heap_thread.poisson.left;
+    if (unlikely(size >= (uint64_t)left)) return false;
+    heap_thread.poisson.left = left - (int64_t)size - 1;
+    return true;
 }
 
-/* A mark was passed (or this thread never drew one): take back what count_down took, and let heap_count do it
- * all. */
 static inline void sample_it(void *p, size_t size)
 {
-    heap_thread.poisson.left += (int64_t)(size + 1);
     heap_count(p, size);
 }
 
@@ -71,7 +73,7 @@ HOOK_TEXT static void counting_free(void *p)
 COLD static void *sampled_calloc(size_t n, size_t size)
 {
     void *p = heap_real.calloc(n, size);
-    sample_it(p, n * size);
+    sample_it(p, n * size); /* only when p is not NULL does the product matter, and then it fits */
     return p;
 }
 

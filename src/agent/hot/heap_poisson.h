@@ -21,7 +21,7 @@
 #include <string.h>
 
 struct poisson {
-    int64_t left;    /* units until the next mark; below zero: a mark was passed */
+    int64_t left;    /* units until the next mark */
     uint64_t random; /* state of the generator; 0: never drawn */
     double period;   /* what `left` was drawn with */
 };

@@ -79,8 +79,9 @@ HOOK_TEXT void heap_count(void *p, size_t size)
     t->busy = true;
     if (t->poisson.random == 0) draw(t);
     double period = t->poisson.period;
-    t->poisson.left -= (int64_t)(size + 1);
-    if (t->poisson.left < 0) {
+    if (size < (uint64_t)t->poisson.left) {
+        t->poisson.left -= (int64_t)size + 1;
+    } else {
         unsigned ticket = epoch_enter(&heap_epoch);
         struct heap_book *book = atomic_load(&heap_book);
         if (book && p && atomic_load_explicit(&heap_active, memory_order_relaxed))

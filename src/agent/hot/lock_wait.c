@@ -40,7 +40,7 @@ HOOK_TEXT __attribute__((noinline)) static void take_stack(struct lock_wait *w)
     if (book) {
         unsigned n = unwind_here(pcs + 1, LOCK_MAX_FRAMES, 0), first = 1;
         while (first <= n && hook_owns(pcs[first])) first++;
-        pcs[--first] = (uintptr_t)w->function + 1; /* looks like a return address, as the others are */
+        pcs[--first] = (uintptr_t)w->function + 2; /* looks like a return address, as the others are */
         w->stack = stack_table_find(book->stacks, pcs + first, n + 1 - first, w->kind);
         if (w->stack == STACK_NONE) w->stack = book->overflow[w->kind];
         w->epoch = book->epoch;
