@@ -30,7 +30,9 @@ enum {
     MAX_LOGIN_BYTES = 1 << 16,
     MAX_COMMAND_BYTES = (1 << 20) + (1 << 16),
     LOGIN_LIMIT_S = 10,
-    IDLE_LIMIT_S = 28800
+    IDLE_LIMIT_S = 28800,
+    MAX_REFUSED_BYTES = 64 << 20,
+    REFUSE_LIMIT_S = 5,
 };
 
 struct conn {
@@ -184,6 +186,23 @@ static bool command(struct conn *c)
     }
 }
 
+/* A client that is still sending would never see the error if the connection were closed on it: what comes is
+ * read and thrown away, for a while. */
+static void refuse_length(struct conn *c)
+{
+    char bytes[1 << 14];
+    const struct mysql_conn *o = c->options;
+    mysql_write_error(&c->stream, SQL_ERROR_TOO_BIG, "08S01",
+                      "Got a packet bigger than 'max_allowed_packet' bytes");
+    if (!mysql_flush(&c->stream)) return;
+    if (o->set_limit) o->set_limit(o->io.context, REFUSE_LIMIT_S, true);
+    for (size_t n = 0; n < MAX_REFUSED_BYTES;) {
+        ssize_t got = o->io.read(o->io.context, bytes, sizeof bytes);
+        if (got <= 0) return;
+        n += (size_t)got;
+    }
+}
+
 void mysql_conn_run(const struct mysql_conn *options)
 {
     struct conn c = {.options = options,
@@ -203,9 +222,7 @@ void mysql_conn_run(const struct mysql_conn *options)
         c.stream.sequence = 0;
         if (options->set_state) options->set_state(io, c.session.user, "", 0);
         if (!mysql_read(&c.stream, MAX_COMMAND_BYTES, &c.packet, &too_long)) {
-            if (too_long)
-                mysql_write_error(&c.stream, SQL_ERROR_TOO_BIG, "08S01",
-                                  "Got a packet bigger than 'max_allowed_packet' bytes");
+            if (too_long) refuse_length(&c);
             break;
         }
         if (!c.packet.len) break;
