@@ -1,9 +1,9 @@
 /* gen.c - inputs for the benchmarks, the same on every machine (a fixed random seed).
  *
- *   gen profile SAMPLES DEPTH FUNCTIONS > x.pb.gz     stacks of DEPTH/2..DEPTH frames, a popular trunk and a
- * wide crown gen folded-short LINES BYTES > x.folded           many short frame names gen folded-cpp LINES
- * BYTES > x.folded             long C++ names, few distinct gen jemalloc STACKS > x.heap a heap_v2 dump of
- * this very program's addresses
+ *   gen profile SAMPLES DEPTH FUNCTIONS [SEED]  profile.proto, gzip: DEPTH/2..DEPTH frames, few roots, a wide
+ * crown gen folded-short LINES BYTES                collapsed stacks of many short names gen folded-cpp LINES
+ * BYTES                  collapsed stacks of few long C++ names gen jemalloc STACKS                         a
+ * heap_v2 dump with this very program's addresses
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,11 +122,15 @@ int main(int argc, char **argv)
 {
     size_t a = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, b = argc > 3 ? strtoull(argv[3], NULL, 10) : 0,
            c = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
-    if (argc == 5 && !strcmp(argv[1], "profile")) return gen_profile(a, b, c), 0;
+    if (argc >= 5 && !strcmp(argv[1], "profile")) {
+        if (argc == 6) state += strtoull(argv[5], NULL, 10);
+        return gen_profile(a, b, c), 0;
+    }
     if (argc == 4 && !strcmp(argv[1], "folded-short")) return gen_folded(a, b, 0), 0;
     if (argc == 4 && !strcmp(argv[1], "folded-cpp")) return gen_folded(a, b, 1), 0;
     if (argc == 3 && !strcmp(argv[1], "jemalloc")) return gen_jemalloc(a), 0;
-    fprintf(stderr, "usage: gen profile SAMPLES DEPTH FUNCTIONS | folded-short LINES BYTES | folded-cpp "
-                    "LINES BYTES | jemalloc STACKS\n");
+    fprintf(stderr,
+            "usage: gen profile SAMPLES DEPTH FUNCTIONS [SEED] | folded-short LINES BYTES | folded-cpp "
+            "LINES BYTES | jemalloc STACKS\n");
     return 2;
 }

@@ -497,7 +497,6 @@ static int read_header_field(struct proto *m, const struct field *f)
         p->duration_ns = (int64_t)f->value;
         return 0;
     case 11:
-        p->has_period_type = true;
         return read_value_type(m, f->bytes, &p->period_type);
     case 12:
         p->period = (int64_t)f->value;
@@ -582,6 +581,7 @@ static int read_proto(const void *data, size_t len, const struct format_options 
     if (rc) return rc;
     /* Any short text can look like a few unknown fields; a profile has types, and strings to name them. */
     if (!m.n_strings) return FORMAT_NOT_MINE;
+    into->has_period_type = true; /* an absent one is an empty one, as every reader of the format has it */
     rc = read_all(&m, r);
     mem_free(m.strings);
     id_index_free(&m.mappings);

@@ -249,7 +249,8 @@ void flame_svg_write(const struct flame_layout *l, const struct flame_svg_option
     buf_printf(out,
                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
                "version=\"1.1\" width=\"100%%\" "
-               "viewBox=\"0 0 %g %g\" data-width=\"%g\" data-char=\"%g\" data-icicle=\"%d\" role=\"img\" "
+               "viewBox=\"0 0 %g %g\" preserveAspectRatio=\"xMidYMin\" data-width=\"%g\" data-char=\"%g\" "
+               "data-icicle=\"%d\" role=\"img\" "
                "aria-label=\"flame graph\">\n",
                w.width, w.height, w.width, w.char_px, o->icicle);
     buf_printf(out,

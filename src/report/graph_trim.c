@@ -98,8 +98,10 @@ static int64_t entropy_score(const struct graph *g, const struct node *n)
     double score = count_live(g, in, n->n_in) ? edge_entropy(g, in, n->n_in, 0) : 1;
     score += count_live(g, out, n->n_out) ? edge_entropy(g, out, n->n_out, n->flat) : 1;
     double weighted = score * (double)n->cum;
-    if (isnan(weighted)) return INT64_MIN; /* zero-weight edges: as a float-to-integer conversion gives it */
-    return (int64_t)((uint64_t)(int64_t)weighted + (uint64_t)n->flat);
+    /* Zero-weight edges make it a NaN; the peer's order is then that of the machine's float-to-integer
+     * conversion. */
+    int64_t whole = isnan(weighted) ? INT64_MIN : (int64_t)weighted;
+    return (int64_t)((uint64_t)whole + (uint64_t)n->flat);
 }
 
 void graph_sort(struct graph *g, enum node_order order)

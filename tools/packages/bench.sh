@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The peers that no Debian package holds: the newest google/pprof (Go module proxy) and inferno (crates.io), once, into the cache.
+set -euo pipefail
+peers=${PROCPROF_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/procprof-dev/peers}
+mkdir -p "$peers/bin"
+get() { # NAME COMMAND...: run the command unless the program is there
+    local name=$1; shift
+    [ ! -x "$peers/bin/$name" ] || return 0
+    echo "getting $name" >&2
+    "$@" >"$peers/$name.log" 2>&1 || { tail -3 "$peers/$name.log" >&2; echo "$name could not be built; its benchmarks will be left out" >&2; }
+}
+get pprof env GOBIN="$peers/bin" go install github.com/google/pprof@latest
+get inferno-flamegraph cargo install --root "$peers" inferno
