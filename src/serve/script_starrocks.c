@@ -7,8 +7,8 @@
 
 #define EXECUTE_COMMAND_PATH "/PInternalService/execute_command"
 
-/* The text of "key":"..." in a JSON object, unescaped; brpc writes plain JSON without blanks around the colon
- * or with one. */
+/* The text of "key":"..." (or of the first in "key":["..."]) in a JSON object, unescaped; brpc writes plain
+ * JSON without blanks around the colon or with one. */
 static bool json_string(const char *json, size_t len, const char *key, struct buf *out)
 {
     char wanted[32];
@@ -16,7 +16,7 @@ static bool json_string(const char *json, size_t len, const char *key, struct bu
     const char *end = json + len, *at = memmem(json, len, wanted, strlen(wanted));
     if (!at) return false;
     at += strlen(wanted);
-    while (at < end && (*at == ' ' || *at == ':')) at++;
+    while (at < end && (*at == ' ' || *at == ':' || *at == '[')) at++;
     if (at >= end || *at++ != '"') return false;
     for (; at < end && *at != '"'; at++) {
         if (*at != '\\' || at + 1 >= end) {
@@ -57,12 +57,16 @@ int starrocks_heap_call(const struct sql_backend *backend, const struct sql_node
         return rc;
     }
     size_t before = printed->len;
-    if (!json_string((const char *)reply.data, reply.len, "result", printed))
+    struct buf refusal = {0};
+    if (json_string((const char *)reply.data, reply.len, "error_msgs", &refusal))
+        rc = err_set(err, ERR_IO, "node %llu: %.200s", (unsigned long long)node->id, buf_cstr(&refusal));
+    else if (!json_string((const char *)reply.data, reply.len, "result", printed))
         rc = err_set(err, ERR_INPUT, "node %llu: its answer to execute_command has no result",
                      (unsigned long long)node->id);
     else if (strstr(buf_cstr(printed) + before, " error: "))
         rc = err_set(err, ERR_IO, "node %llu: %.200s", (unsigned long long)node->id,
                      buf_cstr(printed) + before);
+    buf_free(&refusal);
     bytes_free(&reply);
     return rc;
 }
