@@ -79,6 +79,7 @@ check:
 	@tools/setup check
 	@tools/check-layers
 	@tools/check-format
+	@tools/check-types
 	@$(MAKE) --no-print-directory B=build-werror WERROR=1 all
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory B=build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' all test-programs

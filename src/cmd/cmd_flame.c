@@ -150,14 +150,65 @@ static int flame_of_folded(struct flame_arguments *a, const char *path)
     return status;
 }
 
+/* The page compares by itself, so it gets both sides whole: what vanished is part of the picture. */
+static int load_html_base(struct flame_arguments *a, struct option_list *bases, struct profile **ret_base)
+{
+    struct report_arguments alone = a->common;
+    struct err err;
+    char **argv = mem_array(bases->n_items + 1, sizeof *argv);
+    for (size_t i = 0; i < bases->n_items; i++) argv[i + 1] = (char *)bases->items[i];
+    int status = report_load(&alone, (int)bases->n_items, argv, ret_base, NULL);
+    a->common.path = alone.path;
+    mem_free(argv);
+    if (!status && report_prepare(*ret_base, &alone.o, &err)) {
+        profile_free(*ret_base);
+        *ret_base = NULL;
+        status = command_fail(&err);
+    }
+    return status;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static int write_html(struct flame_arguments *a, const struct profile *p, const struct profile *base,
+                      const char *base_title, const char *title)
+{
+    struct flame_html_options html = {.data = {.title = a->title ? a->title : title,
+                                               .base = base,
+                                               .base_title = base_title,
+                                               .sample_type = *a->common.sample ? a->common.sample : NULL},
+                                      .root_at_bottom = !a->icicle,
+                                      .reversed = a->reverse};
+    struct buf out = {0};
+    struct err err;
+    if (flame_html_write(p, &html, &out, &err)) return command_fail(&err);
+    return report_deliver(a->common.output, &out, false, "flame.html");
+}
+
 static int flame_of_profile(struct flame_arguments *a, int n, char **argv)
 {
-    struct profile *p;
+    struct profile *p, *base = NULL;
+    const char *base_title = NULL;
+    if (a->html && a->common.diff_base.n_items) {
+        struct option_list bases = a->common.diff_base;
+        a->common.diff_base = (struct option_list){0};
+        base_title = bases.n_items == 1 ? last_part(bases.items[0]) : NULL;
+        int status = load_html_base(a, &bases, &base);
+        if (status) return status;
+    }
     struct err err;
     int status = report_load(&a->common, n, argv, &p, NULL);
-    if (status) return status;
+    if (status) {
+        profile_free(base);
+        return status;
+    }
     if (report_prepare(p, &a->common.o, &err)) {
         profile_free(p);
+        profile_free(base);
         return command_fail(&err);
     }
     int index =
@@ -170,14 +221,7 @@ static int flame_of_profile(struct flame_arguments *a, int n, char **argv)
             command_failf("this profile has no sample type '%s', but:%s", a->common.sample, buf_cstr(&names));
         buf_free(&names);
     } else if (a->html) {
-        struct flame_html_options html = {
-            .data = {.title = a->title, .sample_type = *a->common.sample ? a->common.sample : NULL},
-            .root_at_bottom = !a->icicle,
-            .reversed = a->reverse};
-        struct buf out = {0};
-        status = flame_html_write(p, &html, &out, &err)
-                     ? command_fail(&err)
-                     : report_deliver(a->common.output, &out, false, "flame.html");
+        status = write_html(a, p, base, base_title, n == 1 && strcmp(argv[1], "-") ? last_part(argv[1]) : NULL);
     } else {
         struct flame_layout layout;
         struct flame_layout_options how = layout_options(a);
@@ -188,6 +232,7 @@ static int flame_of_profile(struct flame_arguments *a, int n, char **argv)
         status = write_svg(a, &layout);
     }
     profile_free(p);
+    profile_free(base);
     return status;
 }
 

@@ -49,7 +49,12 @@ function load()
             return;
         }
         if (e.target.id === "unzoom") zoom(null);
-        if (e.target.id === "search") ask();
+        if (e.target.id === "search") {
+            if (expression)
+                search("");
+            else
+                ask();
+        }
         if (e.target.id === "ic") {
             ignoreCase = !ignoreCase;
             e.target.classList.toggle("on");
@@ -195,7 +200,6 @@ function search(text)
     });
     matchedText.textContent = re ? "Matched: " + (100 * total / root.w).toFixed(1) + "%" : " ";
     searchButton.textContent = re ? "Reset Search" : "Search";
-    if (!re) searchButton.textContent = "Search";
     writeState();
 }
 

@@ -13,9 +13,14 @@
 #include "base/mem.h"
 #include "symbol/symbol.h"
 
+/* Java's constructors; Go's methods: "pkg.(*T).m", "pkg.(*T[go.shape.int]).m" */
+static bool has_meaningful_brackets(const char *name)
+{
+    return strstr(name, ".<") || strstr(name, "]).") || strstr(name, ".(*");
+}
+
 static bool looks_like_cpp(const char *name)
 {
-    if (strstr(name, ".<") || strstr(name, "]).")) return false; /* Java's constructors, Go's methods */
     return strpbrk(name, "<>[]") || strstr(name, "::");
 }
 
@@ -55,7 +60,7 @@ char *simple_name(const char *name, enum name_detail detail)
 {
     if (detail == NAME_FULL || detail == NAME_MANGLED || !(looks_like_cpp(name) || strchr(name, '(')))
         return mem_strdup(name);
-    if (strstr(name, ".<") || strstr(name, "]).")) return mem_strdup(name);
+    if (has_meaningful_brackets(name)) return mem_strdup(name);
     struct buf out = {0};
     for (const char *s = name; *s;) {
         size_t n = operator_len(s, name);

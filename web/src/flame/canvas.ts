@@ -413,7 +413,7 @@ export class FlameCanvas {
       ink.strokeRect(box.left - at.left + line / 2, box.top - at.top + line / 2 - 0.5, Math.max(1, box.width - line), box.height - line);
     };
     if (this.hovered >= 0) outline(this.hovered, this.palette.dark ? "#ffffffcc" : "#000000aa", 1);
-    if (this.selected >= 0) outline(this.selected, this.palette.dark ? "#8ab4ff" : "#1f5eff", 2);
+    if (this.selected >= 0) outline(this.selected, this.palette.dark ? "#8ab4ff" : "#1a52de", 2);
   }
 
   // ---- pointers

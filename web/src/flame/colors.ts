@@ -56,6 +56,10 @@ const KIND_HUE: Record<Kind, number> = {
   java: 145, cpp: 62, rust: 38, go: 215, native: 92, jvm: 262, kernel: 22, python: 250, address: 290, other: 75,
 };
 
+export function kindColor(kind: Kind, palette: Palette): Pixel {
+  return oklch(palette.dark ? 0.46 : 0.84, kind === "address" ? 0.03 : palette.dark ? 0.085 : 0.095, KIND_HUE[kind]);
+}
+
 function spread(hash: number): number {
   return ((Math.imul(hash, 0x9e3779b1) >>> 8) & 1023) / 1023;
 }
@@ -82,10 +86,10 @@ export function functionColors(data: FlameData, mode: ColorMode, palette: Palett
     let color = groups.get(key);
     if (color === undefined) {
       const h = hashNames([key])[0];
-      color = mode === "kind" ? oklch(light, kind === "address" ? 0.03 : chroma, KIND_HUE[kind])
+      color = mode === "kind" ? kindColor(kind, palette)
         : mode === "module" ? oklch(light + 0.04 * (spread(h ^ 0x3c) - 0.5), chroma, 360 * spread(h))
         : kind === "address" ? oklch(light, 0.02, 260 + 60 * spread(h))
-        : oklch(light + 0.05 * (spread(h ^ 0x3c) - 0.5), chroma * (0.75 + 0.5 * spread(h ^ 0x91)), KIND_HUE[kind] - 26 + 52 * spread(h));
+        : oklch(light + 0.05 * (spread(h ^ 0x3c) - 0.5), chroma * (0.75 + 0.5 * spread(h ^ 0x91)), KIND_HUE[kind] - 42 + 84 * spread(h));
       groups.set(key, color);
     }
     out[f] = color;

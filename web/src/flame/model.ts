@@ -21,11 +21,12 @@ export interface State {
   norm: string;   // comparison: "rate", "absolute", "relative"
   sort: string;   // table: column, with - before it for ascending
   only: string;   // table of changes: "new", "removed", "changed"
+  gn: string;     // graph: how many functions
 }
 
 export const DEFAULTS: State = {
   v: "flame", t: "", q: "", z: "", dir: "down", rev: "", rec: "", order: "", color: "", focus: "", ignore: "", hide: "", fn: "",
-  w: "max", norm: "rate", sort: "", only: "",
+  w: "max", norm: "rate", sort: "", only: "", gn: "40",
 };
 
 export function readState(query: URLSearchParams, start: Partial<State> = {}): State {

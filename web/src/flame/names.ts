@@ -43,7 +43,7 @@ export function packageOf(name: string, module: string, kind: Kind): string {
 // Without parameter lists and template arguments: "a::b<c>::d(e)" -> "a::b::d". Never empty.
 export function stripArguments(name: string): string {
   if (name.length > 4000) name = name.slice(0, 4000);
-  if (!/[<(\[]/.test(name)) return name;
+  if (!/[<(\[]/.test(name) || /\.\(\*|\]\)\.|\.</.test(name)) return name; // Go's methods, Java's constructors
   let out = "", depth = 0;
   for (let i = 0; i < name.length; i++) {
     const c = name[i];

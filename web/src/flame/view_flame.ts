@@ -3,9 +3,10 @@
 import { h, icon } from "../dom";
 import { t } from "../i18n";
 import { FlameCanvas } from "./canvas";
-import { diffScale, functionColors, makePalette, type ColorMode } from "./colors";
+import { css, diffScale, functionColors, kindColor, makePalette, type ColorMode } from "./colors";
 import { formatPercent, formatSigned, formatValue } from "./format";
 import type { State } from "./model";
+import { KINDS, kindOf, type Kind } from "./names";
 import { findPath, markedWidth, pathHash, type Tree } from "./tree";
 import type { View, Viewer } from "./viewer";
 
@@ -42,6 +43,8 @@ export class FlameView implements View {
   private readonly empty = h("div", { class: "empty", hidden: true });
   private tree: Tree | null = null;
   private colorKey = "";
+  private pointed = -1; // the frame under the pointer
+  private kinds: Kind[] | null = null;
   private colors: Uint32Array = new Uint32Array(0);
 
   constructor(private readonly viewer: Viewer) {
@@ -65,6 +68,7 @@ export class FlameView implements View {
     const color = this.sceneColors();
     if (tree !== this.tree) {
       this.tree = tree;
+      this.pointed = -1;
       const zoomed = model.state.z ? findPath(tree, model.state.z, model.hashes()) : 0;
       this.canvas.recolor({}, palette);
       this.canvas.setDirection(model.state.dir === "up");
@@ -76,7 +80,7 @@ export class FlameView implements View {
     }
     if (marked) this.viewer.setMatched(t("matched", formatPercent(markedWidth(tree, marked) / (tree.width[0] || 1))));
     this.drawCrumbs();
-    this.drawStatus(this.canvas.root);
+    this.drawStatus(this.pointed >= 0 ? this.pointed : this.canvas.root);
   }
 
   // A reversed tree is followed only as far as it can be seen; zooming into it asks for a finer one.
@@ -144,10 +148,31 @@ export class FlameView implements View {
     const tree = this.tree!;
     if (node < 0 || node >= tree.n || tree.n <= 1) return this.status.replaceChildren();
     const { name, lines } = describe(this.viewer, tree, node);
-    this.status.replaceChildren(h("span", { class: "status-name" }, name.slice(0, 400)), ...lines.map(([label, value]) => h("span", {}, h("span", { class: "muted" }, label + " "), value)));
+    this.status.replaceChildren(h("span", { class: "status-name" }, name.slice(0, 400)), ...lines.map(([label, value]) => h("span", {}, h("span", { class: "muted" }, label + " "), value)), this.legend() ?? "");
+  }
+
+  // What the colours say, where they say something that can be said in a few words.
+  private legend(): HTMLElement | null {
+    const { model, dark, data } = this.viewer, palette = makePalette(dark), mode = model.state.color;
+    const item = (color: number, label: string, className = ""): HTMLElement => {
+      const patch = h("i", { class: className });
+      patch.style.backgroundColor = css(color);
+      return h("span", {}, patch, label);
+    };
+    if (mode === "diff" && model.isDiff) {
+      const scale = diffScale(palette);
+      return h("span", { class: "legend wide-only" }, item(scale[58], t("legendMore")), item(scale[6], t("legendLess")), item(scale[0], t("isRemoved"), "gone"), item(scale[32], t("isNoise")));
+    }
+    if (mode !== "kind") return null;
+    if (!this.kinds) {
+      const found = new Set(data.names.map((name, f) => (f ? kindOf(name, data.files[data.fnFile[f]] ?? "", data.modules[data.fnModule[f]] ?? "") : null)));
+      this.kinds = KINDS.filter((k) => found.has(k)).slice(0, 6);
+    }
+    return h("span", { class: "legend wide-only" }, this.kinds.map((k) => item(kindColor(k, palette), t(`kind_${k}`))));
   }
 
   private hover(node: number, x: number, y: number): void {
+    this.pointed = node;
     if (node < 0) {
       this.tip.hidden = true;
       this.drawStatus(this.canvas.selected >= 0 ? this.canvas.selected : this.canvas.root);

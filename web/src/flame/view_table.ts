@@ -109,7 +109,7 @@ export class TableView implements View {
       this.columns.map((c) => h("span", { class: "cell-value", role: "cell" }, c.cell(f))),
       h("span", { class: "cell-name", role: "cell" },
         h("a", { href: "#", class: "fn", title: name.slice(0, 1000), tabindex: "-1", onClick: (e: Event) => { e.preventDefault(); this.viewer.set({ v: "callers", fn: name }); } }, name.slice(0, 400)),
-        h("span", { class: "file muted" }, file.slice(-80))));
+        h("span", { class: "file muted" }, file ? "\u200e" + file.slice(-80) + "\u200e" : "")));
     row.addEventListener("contextmenu", (e) => { e.preventDefault(); this.viewer.functionMenu(f, e.clientX, e.clientY, null); });
     return row;
   }

@@ -24,7 +24,8 @@ export interface View {
   element: HTMLElement;
   update(changed: Set<keyof State> | null): void;
   key?(e: KeyboardEvent): boolean;
-  canvasBlob?(): Promise<Blob | null>;
+  canvasBlob?(): Promise<Blob | null>; // as PNG
+  svgText?(): string;                  // a picture other than the flame graph's
 }
 
 const VIEW_KEYS: { id: string; label: Key }[] = [
@@ -160,7 +161,7 @@ export class Viewer {
       f.processes > 1 ? `× ${f.processes}` : "",
     ].filter(Boolean).join(" · ");
     const line = (f: typeof profile, label: string): HTMLElement =>
-      h("div", { class: "head-line" }, label ? h("span", { class: "head-label" }, label) : null, h("strong", { title: f.title }, f.title || "—"), h("span", { class: "muted" }, facts(f)));
+      h("div", { class: "head-line" }, label ? h("span", { class: "head-label" }, label) : null, h("strong", { title: f.title }, f.title || "procprof"), h("span", { class: "muted" }, facts(f)));
     return h("header", { class: "viewer-head" },
       h("div", { class: "head-lines" }, line(profile, base ? t("now") : ""), base ? line(base, t("base")) : null),
       h("div", { class: "head-total", id: "head-total" }));
@@ -238,8 +239,8 @@ export class Viewer {
     const tree = (): ReturnType<Model["shown"]> => this.model.shown();
     return h("div", { class: "items" },
       item(t("copyLink"), () => void copyText(location.href).then(() => toast(t("copied")))),
-      item("PNG", () => void this.current?.canvasBlob?.().then((blob) => blob && save(name + ".png", blob))),
-      item("SVG", () => save(name + ".svg", exportSvg(this.model, tree(), this.dark), "image/svg+xml")),
+      this.current?.canvasBlob ? item("PNG", () => void this.current?.canvasBlob?.().then((blob) => blob && save(name + ".png", blob))) : null,
+      item("SVG", () => save(name + ".svg", this.current?.svgText?.() ?? exportSvg(this.model, tree(), this.dark), "image/svg+xml")),
       item("Folded stacks", () => save(name + ".folded", exportFolded(this.model, this.model.filtered()))),
       item("CSV", () => save(name + ".csv", exportCsv(this.model), "text/csv")),
       item("speedscope JSON", () => save(name + ".speedscope.json", exportSpeedscope(this.model, this.model.filtered()), "application/json")),
