@@ -63,6 +63,7 @@ static void read_source(struct source *s)
     struct format_options reading = {.drop_signal_frames = o->drop_signal_frames};
     struct bytes bytes = {0};
     s->rc = fetch(s->url ? s->url : s->name, &fetching, &bytes, &s->err);
+    reading.is_file_mapping = bytes.mapped_bytes > 0;
     if (!s->rc) s->rc = format_read(bytes.data, bytes.len, s->name, &reading, &s->p, &s->err);
     bytes_free(&bytes);
 }

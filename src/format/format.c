@@ -8,7 +8,7 @@
 
 /* In this order: the strict ones first, those that take almost any text last. */
 static const struct format_reader *const readers[] = {
-    &format_symbolized, &format_cpu,        &format_heap,        &format_go_count, &format_threadz,
+    &format_jfr,        &format_symbolized, &format_cpu,        &format_heap,        &format_go_count, &format_threadz,
     &format_java,       &format_contention, &format_perf_script, &format_folded,   &format_proto,
 };
 

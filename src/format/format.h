@@ -19,6 +19,8 @@ struct format_options {          /* all zero: the defaults */
     bool drop_signal_frames;     /* the old CPU readers' heuristic: remove a second frame that (nearly) all
                                     samples share */
     const char *jemalloc_thread; /* NULL: all threads, each sample labelled; "12": only that one */
+    bool is_file_mapping;    /* data is a read-only mapping of a file: pages may be dropped behind the reader */
+    bool jfr_as_recorded;    /* one event counts once, with its own bytes or time, not with what it stands for */
     const char **ret_format; /* where to store a short name of what it was ("pprof", "jemalloc heap", ...);
                                 may be NULL */
 };
@@ -47,6 +49,7 @@ struct format_reader {
 extern const struct format_reader format_proto;       /* proto_read.c */
 extern const struct format_reader format_cpu;         /* cpu.c: gperftools, binary */
 extern const struct format_reader format_heap;        /* heap.c: heap text, jemalloc, growth, fragmentation */
+extern const struct format_reader format_jfr;         /* jfr.c: Java Flight Recorder */
 extern const struct format_reader format_go_count;    /* go_count.c: goroutine, threadcreate in text */
 extern const struct format_reader format_threadz;     /* threadz.c */
 extern const struct format_reader format_java;        /* java.c: heapz, contentionz of the JVM */

@@ -1,0 +1,3 @@
+#include "reader.h"
+
+FUZZ_READER(format_jfr)

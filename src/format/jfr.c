@@ -1,0 +1,437 @@
+/* jfr.c - Java Flight Recorder files, of async-profiler and of the JDK: chunks in, a profile out. See jfr.h.
+ *
+ * Each kind of event has its own sample types, so one recording of CPU, allocations and locks is one profile.
+ * A frame's kind (interpreted, jit, inlined, c1, native library, kernel) is the name of its mapping. Labels:
+ * thread, state, class.
+ *
+ * A chunk that was still open (the JVM died, the file was copied while it grew) has no index: its records are
+ * walked one by one, all complete ones count, and a comment in the profile says what is missing.
+ */
+#include "format/jfr.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/mem.h"
+
+enum { HEADER_BYTES = 68, MAX_LIVE_BLOCKS = 8 << 20 };
+
+struct live_block {
+    uint32_t stack, thread;
+    double n;
+    int64_t bytes;
+};
+
+struct reading {
+    const struct format_options *options;
+    struct jfr_world world;
+    struct jfr_counts counts; /* by what the profile calls them; class_id and state are strings */
+    struct jfr_settings settings;
+    struct idmap blocks_by_address; /* -> live_blocks */
+    struct live_block *live_blocks;
+    size_t n_live_blocks, cap_live_blocks;
+    bool has_frees, too_many_blocks;
+    int64_t first_start_ns, last_end_ns;
+    size_t n_chunks, n_open_chunks, n_lost_bytes, n_failed, n_cut_records;
+    const uint8_t *dropped; /* pages before this are given back already */
+};
+
+struct chunk {
+    const uint8_t *data;
+    size_t size;
+    uint64_t pool_at, metadata_at, start_ns, duration_ns, ticks_per_s;
+    bool is_open; /* not closed by its writer, or cut */
+};
+
+/* ---- one chunk ---- */
+
+static uint64_t be_number(const uint8_t *at, int n_bytes)
+{
+    uint64_t value = 0;
+    while (n_bytes--) value = value << 8 | *at++;
+    return value;
+}
+
+static struct chunk chunk_at(const uint8_t *data, size_t left)
+{
+    struct chunk c = {.data = data,
+                      .pool_at = be_number(data + 16, 8),
+                      .metadata_at = be_number(data + 24, 8),
+                      .start_ns = be_number(data + 32, 8),
+                      .duration_ns = be_number(data + 40, 8),
+                      .ticks_per_s = be_number(data + 56, 8)};
+    uint64_t size = be_number(data + 8, 8);
+    c.is_open = size < HEADER_BYTES || size > left || c.pool_at < HEADER_BYTES || c.pool_at >= size ||
+                c.metadata_at < HEADER_BYTES || c.metadata_at >= size;
+    c.size = size >= HEADER_BYTES && size <= left ? (size_t)size : left;
+    return c;
+}
+
+/* The record at r: its type and what is behind it; moves to the next. false at the end, or when it is not
+ * complete. */
+static inline bool next_record(struct rd *r, uint64_t *ret_type, struct rd *ret_record)
+{
+    const uint8_t *start = r->p;
+    uint64_t size = jfr_varint(r);
+    size_t head = (size_t)(r->p - start);
+    if (r->bad || size <= head || size - head > rd_left(r)) return false;
+    *ret_record = rd_over(r->p, (size_t)size - head);
+    r->p += size - head;
+    *ret_type = jfr_varint(ret_record);
+    return true;
+}
+
+static struct rd records_of(const struct chunk *c)
+{
+    return rd_over(c->data + HEADER_BYTES, c->size - HEADER_BYTES);
+}
+
+static bool record_at(const struct chunk *c, uint64_t offset, uint64_t want_type, struct rd *ret_record)
+{
+    struct rd r = rd_over(c->data + offset, c->size - (size_t)offset);
+    uint64_t type;
+    return next_record(&r, &type, ret_record) && type == want_type;
+}
+
+static bool read_by_index(const struct chunk *c, struct jfr_types *types, struct jfr_pools *pools)
+{
+    struct rd record;
+    if (!record_at(c, c->metadata_at, 0, &record) || !jfr_types_read(types, record)) return false;
+    jfr_pools_begin(pools, types, c->data + c->size);
+    for (uint64_t at = c->pool_at;;) {
+        int64_t delta;
+        if (!record_at(c, at, 1, &record) || !jfr_pools_read(pools, record, &delta)) return false;
+        if (delta >= 0) return true; /* the first one: each points back to the one before it */
+        if ((uint64_t)-delta > at - HEADER_BYTES) return false;
+        at -= (uint64_t)-delta;
+    }
+}
+
+/* Without an index: the last description that is there, and all pools. */
+static bool read_by_walking(const struct chunk *c, struct jfr_types *types, struct jfr_pools *pools)
+{
+    struct rd r = records_of(c), record;
+    uint64_t type;
+    bool found = false;
+    while (!found && next_record(&r, &type, &record)) {
+        if (type != 0) continue;
+        if (!(found = jfr_types_read(types, record))) jfr_types_free(types);
+    }
+    if (!found) return false;
+    jfr_pools_begin(pools, types, c->data + c->size);
+    for (r = records_of(c); next_record(&r, &type, &record);) {
+        int64_t delta;
+        if (type == 1) (void)jfr_pools_read(pools, record, &delta);
+    }
+    return true;
+}
+
+/* The bytes behind us are not needed in memory any more: a recording of many gigabytes is read in little. */
+static void drop_behind(struct reading *f, const uint8_t *until)
+{
+    enum { PAGE = 4096, STEP = 8 << 20 };
+    if (!f->options->is_file_mapping || until < f->dropped + STEP) return;
+    uintptr_t from = ((uintptr_t)f->dropped + PAGE - 1) / PAGE * PAGE, to = (uintptr_t)until / PAGE * PAGE;
+    if (to > from) madvise((void *)from, to - from, MADV_DONTNEED);
+    f->dropped = until;
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const struct jfr_block *x = a, *y = b;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* freed, then given out again */
+}
+
+/* Native blocks in the order of time: what is freed is not live. */
+static void follow_blocks(struct reading *f, struct jfr_events *e, struct jfr_pools *pools)
+{
+    if (f->too_many_blocks || !e->n_blocks) return;
+    qsort(e->blocks, e->n_blocks, sizeof *e->blocks, compare_blocks);
+    for (size_t i = 0; i < e->n_blocks; i++) {
+        const struct jfr_block *b = &e->blocks[i];
+        uint32_t index;
+        if (b->bytes < 0) {
+            f->has_frees = true;
+            if (idmap_find(&f->blocks_by_address, b->address, &index)) f->live_blocks[index].bytes = 0;
+            continue;
+        }
+        if (f->n_live_blocks >= MAX_LIVE_BLOCKS) {
+            f->too_many_blocks = true;
+            return;
+        }
+        bool is_new;
+        uint32_t *slot = idmap_slot(&f->blocks_by_address, b->address, &is_new);
+        if (is_new) {
+            *slot = (uint32_t)f->n_live_blocks;
+            (void)VEC_PUSH(f->live_blocks, f->n_live_blocks, f->cap_live_blocks);
+        }
+        f->live_blocks[*slot] =
+            (struct live_block){jfr_pool_stack(pools, &f->world, b->stack),
+                                jfr_pool_thread(pools, &f->world, b->thread), b->n, b->bytes};
+    }
+}
+
+/* Counts of the chunk, by its own numbers, into those of the file, by names. */
+static void add_counts(struct reading *f, const struct jfr_events *e, struct jfr_pools *pools)
+{
+    struct jfr_world *w = &f->world;
+    for (size_t i = 0; i < e->counts.n_items; i++) {
+        const struct jfr_count *c = &e->counts.items[i];
+        struct jfr_count key = {.kind = c->kind};
+        key.stack = jfr_pool_stack(pools, w, c->stack);
+        key.thread = jfr_pool_thread(pools, w, c->thread);
+        key.class_id = c->class_id ? jfr_pool_class(pools, w, c->class_id) : 0;
+        key.state = c->state == JFR_NO_STATE ? 0 : jfr_pool_string(pools, w, JFR_POOL_THREAD_STATE, c->state);
+        if (c->kind == JFR_CPU && pools->is_async_profiler) {
+            /* async-profiler's older wall clock is in the same event, told by the state. */
+            const char *state = profile_text(w->p, key.state);
+            if (!strcmp(state, "STATE_DEFAULT") || !*state)
+                key.state = 0;
+            else
+                key.kind = JFR_WALL;
+        }
+        struct jfr_count *into = jfr_count_slot(&f->counts, &key);
+        into->n += c->n;
+        if (__builtin_add_overflow(into->value, c->value, &into->value)) into->value = INT64_MAX;
+    }
+}
+
+static void read_chunk(struct reading *f, const struct chunk *c)
+{
+    struct jfr_types types = {0};
+    struct jfr_pools pools = {0};
+    bool is_known = false;
+    if (!c->is_open) {
+        is_known = read_by_index(c, &types, &pools);
+        if (!is_known) {
+            jfr_pools_free(&pools);
+            jfr_types_free(&types);
+        }
+    }
+    if (!is_known) {
+        f->n_open_chunks++;
+        is_known = read_by_walking(c, &types, &pools);
+    }
+    if (!is_known) {
+        f->n_lost_bytes += c->size;
+    } else {
+        struct jfr_events e = {.types = &types,
+                               .pools = &pools,
+                               .settings = &f->settings,
+                               .ns_per_tick = c->ticks_per_s ? 1e9 / (double)c->ticks_per_s : 1,
+                               .as_recorded = f->options->jfr_as_recorded};
+        jfr_events_begin(&e);
+        struct rd r = records_of(c), record;
+        uint64_t type;
+        while (rd_left(&r)) {
+            if (!next_record(&r, &type, &record)) {
+                f->n_cut_records++;
+                break;
+            }
+            if (type > 1) jfr_event(&e, type, record);
+            drop_behind(f, r.p);
+        }
+        add_counts(f, &e, &pools);
+        follow_blocks(f, &e, &pools);
+        f->n_failed += e.n_failed;
+        jfr_events_free(&e);
+    }
+    jfr_pools_free(&pools);
+    jfr_types_free(&types);
+    if (!f->n_chunks++ || (int64_t)c->start_ns < f->first_start_ns) f->first_start_ns = (int64_t)c->start_ns;
+    int64_t end_ns;
+    if (!__builtin_add_overflow((int64_t)c->start_ns, (int64_t)c->duration_ns, &end_ns) &&
+        end_ns > f->last_end_ns)
+        f->last_end_ns = end_ns;
+}
+
+/* ---- all of it as a profile ---- */
+
+static const struct kind {
+    const char *count_name, *value_name, *value_unit;
+} kinds[JFR_N_KINDS] = {
+    [JFR_CPU] = {"samples", "cpu", "nanoseconds"},
+    [JFR_CPU_TIME] = {"samples", "cpu", "nanoseconds"},
+    [JFR_NATIVE] = {"native_samples", NULL, NULL},
+    [JFR_WALL] = {"wall_samples", "wall", "nanoseconds"},
+    [JFR_ALLOC] = {"alloc_objects", "alloc_space", "bytes"},
+    [JFR_LIVE] = {"inuse_objects", "inuse_space", "bytes"},
+    [JFR_LOCK] = {"contentions", "delay", "nanoseconds"},
+    [JFR_NATIVE_LOCK] = {"native_contentions", "native_delay", "nanoseconds"},
+    [JFR_MALLOC] = {"malloc_objects", "malloc_space", "bytes"},
+    [JFR_MALLOC_LIVE] = {"malloc_inuse_objects", "malloc_inuse_space", "bytes"},
+};
+
+static int64_t rounded(double value)
+{
+    return value >= 9.2e18 ? INT64_MAX : llround(value);
+}
+
+static void add_live_blocks(struct reading *f)
+{
+    if (!f->has_frees || f->too_many_blocks) return;
+    for (size_t i = 0; i < f->n_live_blocks; i++) {
+        const struct live_block *b = &f->live_blocks[i];
+        if (!b->bytes) continue;
+        struct jfr_count *into = jfr_count_slot(
+            &f->counts, &(struct jfr_count){.kind = JFR_MALLOC_LIVE, .stack = b->stack, .thread = b->thread});
+        into->n += b->n;
+        if (__builtin_add_overflow(into->value, b->bytes, &into->value)) into->value = INT64_MAX;
+    }
+}
+
+static void add_samples(struct reading *f, const bool *is_there, const int *first_type)
+{
+    struct profile *p = f->world.p;
+    const uint32_t key_thread = profile_cstr(p, "thread"), key_state = profile_cstr(p, "state"),
+                   key_class = profile_cstr(p, "class");
+    double cpu_ns = f->settings.cpu_ns > 0 ? f->settings.cpu_ns : 10e6;
+    double wall_ns = f->settings.wall_ns > 0  ? f->settings.wall_ns
+                     : f->settings.cpu_ns > 0 ? f->settings.cpu_ns
+                                              : 50e6;
+    int64_t values[2 * JFR_N_KINDS];
+    for (size_t i = 0; i < f->counts.n_items; i++) {
+        const struct jfr_count *c = &f->counts.items[i];
+        if (!is_there[c->kind]) continue;
+        int at = first_type[c->kind];
+        memset(values, 0, sizeof values);
+        values[at] = rounded(c->n);
+        if (c->kind == JFR_CPU)
+            values[at + 1] = rounded(c->n * cpu_ns);
+        else if (c->kind == JFR_WALL)
+            values[at + 1] = c->value ? c->value : rounded(c->n * wall_ns);
+        else if (kinds[c->kind].value_name)
+            values[at + 1] = c->value;
+        uint64_t start = f->world.stack_start[c->stack];
+        profile_add_sample(p, f->world.stack_frames + start,
+                           (size_t)(f->world.stack_start[c->stack + 1] - start), values);
+        if (c->thread) profile_add_label_str(p, key_thread, (uint32_t)c->thread);
+        if (c->state) profile_add_label_str(p, key_state, c->state);
+        if (c->class_id) profile_add_label_str(p, key_class, (uint32_t)c->class_id);
+    }
+}
+
+static void add_notes(struct reading *f)
+{
+    struct profile *p = f->world.p;
+    char text[200];
+    if (f->n_open_chunks || f->n_cut_records) {
+        snprintf(text, sizeof text,
+                 "jfr: the recording was not closed or is cut: all complete events are here, what came after "
+                 "is not");
+        profile_add_comment(p, text);
+    }
+    if (f->n_lost_bytes) {
+        snprintf(text, sizeof text, "jfr: %zu bytes could not be understood and are left out",
+                 f->n_lost_bytes);
+        profile_add_comment(p, text);
+    }
+    if (f->world.n_unresolved) {
+        snprintf(text, sizeof text, "jfr: %zu stacks or methods have no names in the recording",
+                 f->world.n_unresolved);
+        profile_add_comment(p, text);
+    }
+    if (f->world.n_truncated) {
+        snprintf(text, sizeof text,
+                 "jfr: %zu distinct stacks are deeper than was recorded; their roots are missing",
+                 f->world.n_truncated);
+        profile_add_comment(p, text);
+    }
+    if (f->n_failed) {
+        snprintf(text, sizeof text, "jfr: %zu CPU time samples have no stack: the JVM could not walk it",
+                 f->n_failed);
+        profile_add_comment(p, text);
+    }
+    if (f->too_many_blocks)
+        profile_add_comment(p, "jfr: too many native blocks to tell which are still in use");
+}
+
+static void build(struct reading *f)
+{
+    struct profile *p = f->world.p;
+    bool is_there[JFR_N_KINDS] = {0};
+    int first_type[JFR_N_KINDS], n_types = 0;
+    add_live_blocks(f);
+    for (size_t i = 0; i < f->counts.n_items; i++) is_there[f->counts.items[i].kind] = true;
+    /* Nothing recorded: still a CPU profile, an empty one. */
+    bool any = false;
+    for (int kind = 0; kind < JFR_N_KINDS; kind++) any |= is_there[kind];
+    if (!any) is_there[JFR_CPU] = true;
+    bool has_samples = false;
+    for (int kind = 0; kind < JFR_N_KINDS; kind++) {
+        if (!is_there[kind]) continue;
+        const struct kind *k = &kinds[kind];
+        first_type[kind] = n_types;
+        const char *count_name = k->count_name;
+        if (kind == JFR_CPU && is_there[JFR_CPU_TIME]) /* both: the JDK's CPU timer is the truer one */
+            profile_add_sample_type(p, "execution_samples", "count"),
+                profile_add_sample_type(p, "execution", "nanoseconds");
+        else {
+            if (kind == JFR_WALL && !has_samples)
+                count_name = "samples"; /* as the native wall clock profile has it */
+            profile_add_sample_type(p, count_name, "count");
+            if (k->value_name) profile_add_sample_type(p, k->value_name, k->value_unit);
+            if (kind <= JFR_CPU_TIME) has_samples = true;
+        }
+        n_types = (int)p->n_sample_types;
+    }
+    static const int default_order[] = {JFR_CPU_TIME, JFR_CPU,  JFR_WALL,        JFR_ALLOC,
+                                        JFR_LIVE,     JFR_LOCK, JFR_NATIVE_LOCK, JFR_MALLOC};
+    for (size_t i = 0; i < sizeof default_order / sizeof *default_order; i++)
+        if (is_there[default_order[i]]) {
+            p->default_sample_type = profile_cstr(p, kinds[default_order[i]].value_name);
+            break;
+        }
+    add_samples(f, is_there, first_type);
+    p->time_ns = f->first_start_ns > 0 ? f->first_start_ns : 0;
+    p->duration_ns = f->last_end_ns > p->time_ns && p->time_ns ? f->last_end_ns - p->time_ns : 0;
+    if (is_there[JFR_CPU] || is_there[JFR_CPU_TIME]) {
+        p->has_period_type = true;
+        p->period_type = (struct value_type){profile_cstr(p, "cpu"), profile_cstr(p, "nanoseconds")};
+        p->period = f->settings.cpu_ns > 0 ? (int64_t)f->settings.cpu_ns : 10000000;
+    }
+    add_notes(f);
+}
+
+static int read_jfr(const void *data, size_t len, const struct format_options *options, struct profile *into,
+                    struct err *err)
+{
+    const uint8_t *bytes = data, *end = bytes + len;
+    if (len < 4 || memcmp(bytes, "FLR", 4)) return FORMAT_NOT_MINE;
+    if (len < HEADER_BYTES) return err_set(err, ERR_INPUT, "a JFR recording that ends in its first header");
+    struct reading f = {.options = options, .world = {.p = into}, .dropped = bytes};
+    jfr_world_begin(&f.world);
+    int rc = 0;
+    for (const uint8_t *at = bytes; rc == 0 && end - at >= HEADER_BYTES;) {
+        if (memcmp(at, "FLR", 4)) { /* what is left of a chunk that was cut: on to the next one */
+            const uint8_t *next = memmem(at, (size_t)(end - at), "FLR\0\0", 5);
+            f.n_lost_bytes += (size_t)((next ? next : end) - at);
+            if (!next) break;
+            at = next;
+            continue;
+        }
+        uint64_t major = be_number(at + 4, 2);
+        if (major != 2 && major != 1) {
+            if (at == bytes)
+                rc = err_set(err, ERR_UNSUPPORTED,
+                             "JFR version %u; versions 1 and 2 (JDK 9 and later) can be read",
+                             (unsigned)major);
+            break;
+        }
+        struct chunk c = chunk_at(at, (size_t)(end - at));
+        read_chunk(&f, &c);
+        at += c.size;
+    }
+    if (rc == 0) build(&f);
+    jfr_counts_free(&f.counts);
+    idmap_free(&f.blocks_by_address);
+    mem_free(f.live_blocks);
+    jfr_world_free(&f.world);
+    return rc;
+}
+
+const struct format_reader format_jfr = {"jfr", read_jfr};

@@ -1,0 +1,264 @@
+/* jfr.h - the inside of the JFR reader: what its files share. Others use format_jfr (format.h).
+ *
+ * A JFR file is a row of chunks; each is read by itself and then forgotten:
+ *
+ *   jfr_types.c   the chunk's own description of its records (metadata) -> types, and programs to decode them
+ *   jfr_pools.c   constant pools: stack traces, methods, classes, threads; found first, resolved when asked
+ * for jfr_events.c  events -> counted once per distinct (kind, stack, thread, state, class) jfr.c chunks in,
+ * and all of it into a profile
+ *
+ * Nothing depends on type numbers or on the order of fields: async-profiler, JDK 11 to 25 and others differ
+ * in both.
+ */
+#ifndef FORMAT_JFR_H
+#define FORMAT_JFR_H
+
+#include "base/arena.h"
+#include "base/idmap.h"
+#include "base/rd.h"
+#include "format/format.h"
+
+/* ---- numbers and strings ---- */
+
+uint64_t jfr_varint_slow(struct rd *r);
+
+/* LEB128 of at most nine bytes, of which the ninth counts whole. */
+static inline uint64_t jfr_varint(struct rd *r)
+{
+    if (r->p < r->end && *r->p < 0x80) return *r->p++;
+    return jfr_varint_slow(r);
+}
+
+enum {
+    JFR_STRING_NULL,
+    JFR_STRING_EMPTY,
+    JFR_STRING_POOL,
+    JFR_STRING_UTF8,
+    JFR_STRING_CHARS,
+    JFR_STRING_LATIN1
+};
+
+struct jfr_string {
+    int form;         /* as above */
+    uint64_t pool_id; /* JFR_STRING_POOL */
+    const uint8_t *bytes;
+    size_t n; /* bytes; of JFR_STRING_CHARS: characters */
+};
+struct jfr_string jfr_read_string(struct rd *r);
+uint32_t jfr_intern(struct profile *p, struct jfr_string s); /* as UTF-8; JFR_STRING_POOL is "" */
+
+/* ---- types ---- */
+
+enum jfr_op_kind { JFR_OP_VARINT, JFR_OP_BYTE, JFR_OP_4, JFR_OP_8, JFR_OP_STRING, JFR_OP_STRUCT };
+
+struct jfr_field {
+    const char *name;
+    uint32_t type; /* index of types */
+    uint8_t op;    /* jfr_op_kind; a reference into a pool is a varint */
+    bool is_array;
+};
+
+struct jfr_type {
+    uint64_t id;
+    const char *name;
+    uint32_t first_field, n_fields;
+    uint32_t n_values; /* with those of inner structs; 0: takes no bytes */
+    bool is_measured;
+};
+enum { JFR_TOO_LARGE = 4096 }; /* n_values of a type that cannot be right */
+
+struct jfr_types { /* of one chunk */
+    struct arena arena;
+    struct jfr_type *types;
+    size_t n_types, cap_types;
+    struct jfr_field *fields;
+    size_t n_fields, cap_fields;
+    struct idmap by_id;
+};
+
+/* r stands behind the size and type of a metadata record. false: it cannot be understood. */
+bool jfr_types_read(struct jfr_types *types, struct rd r);
+const struct jfr_type *jfr_type_by_id(const struct jfr_types *types, uint64_t id); /* NULL: none */
+const struct jfr_type *jfr_type_by_name(const struct jfr_types *types, const char *name);
+void jfr_types_free(struct jfr_types *types);
+
+/* Moves over one value of the type. */
+void jfr_skip_struct(const struct jfr_types *types, const struct jfr_type *type, struct rd *r);
+
+/* A record decoded into numbered slots: the fields of a type, those that somebody wants with the slot they go
+ * to. */
+enum { JFR_MAX_SLOTS = 16 };
+struct jfr_step {
+    uint8_t op, slot; /* slot JFR_MAX_SLOTS: nobody wants it */
+    bool is_array;
+    uint32_t type;
+};
+struct jfr_program {
+    struct jfr_step *steps;
+    uint32_t n_steps; /* up to the last that is wanted, unless the whole record was asked for */
+    uint32_t found;   /* bit per slot that the type has */
+};
+enum jfr_want_kind { JFR_NUMBER, JFR_TEXT, JFR_FRAMES };
+struct jfr_want {
+    const char *field;
+    uint8_t slot, kind;
+};
+/* Of the wanted names ({0}-ended) those that the type has in the wanted kind; others are passed over. The
+ * steps live in the arena of types. whole: decode to the end. */
+struct jfr_program jfr_compile(struct jfr_types *types, const struct jfr_type *type,
+                               const struct jfr_want *wanted, bool whole);
+
+/* Numbers into slots[]; of a text and of frames the place where they start. */
+union jfr_slot {
+    uint64_t number;
+    const uint8_t *at;
+};
+void jfr_run(const struct jfr_types *types, const struct jfr_program *program, struct rd *r,
+             union jfr_slot *slots);
+
+/* ---- constant pools ---- */
+
+enum jfr_pool_kind {
+    JFR_POOL_STRING,
+    JFR_POOL_SYMBOL,
+    JFR_POOL_CLASS,
+    JFR_POOL_METHOD,
+    JFR_POOL_STACK,
+    JFR_POOL_THREAD,
+    JFR_POOL_FRAME_TYPE,
+    JFR_POOL_THREAD_STATE,
+    JFR_N_POOLS
+};
+
+struct jfr_pool {
+    struct idmap by_key; /* -> index of at, result */
+    const uint8_t **at;  /* where the value is */
+    uint32_t *result;    /* what it became in the profile; UINT32_MAX: not asked for yet */
+    size_t n, cap, cap_result;
+    struct jfr_program program;
+};
+
+enum frame_kind { /* and the name of the mapping that tells it */
+                  FRAME_INTERPRETED,
+                  FRAME_JIT,
+                  FRAME_INLINED,
+                  FRAME_C1,
+                  FRAME_JAVA_NATIVE,
+                  FRAME_NATIVE, /* the mapping is the library */
+                  FRAME_KERNEL,
+                  FRAME_OTHER,
+                  N_FRAME_KINDS
+};
+
+/* What outlives a chunk: the names, frames and stacks that the profile will have. */
+struct jfr_world {
+    struct profile *p;
+    struct strtab
+        function_names; /* identity of a function: its class, name and descriptor; id -> functions */
+    uint32_t *function_of;
+    size_t cap_function_of;
+    struct strtab mapping_names;
+    struct idmap locations; /* function, line, kind -> location */
+    uint32_t *stack_frames; /* all stacks, leaf first */
+    size_t n_stack_frames, cap_stack_frames;
+    uint64_t *stack_start; /* n_stacks + 1 */
+    size_t n_stacks, cap_stacks;
+    uint32_t *stack_slots; /* open addressing: stack + 1 */
+    size_t n_stack_slots;
+    uint32_t *frames_scratch;
+    size_t cap_frames_scratch;
+    size_t n_truncated, n_unresolved;
+};
+void jfr_world_begin(struct jfr_world *world); /* the profile has its main mapping then: java */
+void jfr_world_free(struct jfr_world *world);
+uint32_t jfr_stack_of_text(struct jfr_world *world, const char *name); /* a stack of one made-up frame */
+
+struct jfr_pools { /* of one chunk */
+    struct jfr_types *types;
+    const uint8_t *end; /* of the chunk */
+    struct jfr_pool pools[JFR_N_POOLS];
+    struct jfr_program frame_program;
+    bool is_async_profiler; /* wrote it: "Native" frames are of libraries, not Java's native methods */
+    bool frame_types_known;
+    uint8_t kind_of_frame_type[16];
+};
+
+/* After the types are known. */
+void jfr_pools_begin(struct jfr_pools *pools, struct jfr_types *types, const uint8_t *chunk_end);
+/* r stands behind the size and type of a constant pool record; takes what it understands. *ret_delta: where
+ * the one before it is. */
+bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta);
+void jfr_pools_free(struct jfr_pools *pools);
+
+uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_pool_kind kind,
+                         uint64_t key); /* profile string */
+uint32_t jfr_pool_class(struct jfr_pools *pools, struct jfr_world *w,
+                        uint64_t key); /* its name, a profile string */
+uint32_t jfr_pool_thread(struct jfr_pools *pools, struct jfr_world *w,
+                         uint64_t key); /* its name, a profile string */
+uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w,
+                        uint64_t key); /* a stack of the world */
+
+/* ---- events ---- */
+
+enum jfr_kind {
+    JFR_CPU,      /* jdk.ExecutionSample */
+    JFR_CPU_TIME, /* jdk.CPUTimeSample */
+    JFR_NATIVE,   /* jdk.NativeMethodSample: a thread in native code, working or waiting */
+    JFR_WALL,
+    JFR_ALLOC,
+    JFR_LIVE,
+    JFR_LOCK,
+    JFR_NATIVE_LOCK,
+    JFR_MALLOC,
+    JFR_MALLOC_LIVE, /* allocated and not freed up to the end */
+    JFR_N_KINDS
+};
+
+#define JFR_NO_STATE UINT32_MAX /* the event has none */
+
+struct jfr_count { /* of one distinct place */
+    uint64_t stack, thread, class_id;
+    uint32_t state, kind;
+    double n;
+    int64_t value;
+};
+
+struct jfr_counts {
+    struct jfr_count *items;
+    size_t n_items, cap_items;
+    uint32_t *slots; /* open addressing: item + 1 */
+    size_t n_slots;
+};
+struct jfr_count *jfr_count_slot(struct jfr_counts *counts, const struct jfr_count *key);
+void jfr_counts_free(struct jfr_counts *counts);
+
+struct jfr_settings { /* what the recording says about itself; intervals in ns or bytes, 0: not said */
+    double cpu_ns, wall_ns, alloc_bytes, lock_ns, native_lock_ns, malloc_bytes;
+};
+
+struct jfr_block { /* a native block being allocated or freed */
+    uint64_t time, address, stack, thread;
+    double n;
+    int64_t bytes; /* -1: freed */
+};
+
+struct jfr_events { /* of one chunk */
+    struct jfr_types *types;
+    struct jfr_pools *pools;
+    struct jfr_settings *settings; /* of the file */
+    double ns_per_tick;
+    bool as_recorded;
+    struct jfr_counts counts;
+    struct jfr_block *blocks;
+    size_t n_blocks, cap_blocks;
+    struct jfr_handler *handlers;
+    size_t n_handlers, cap_handlers;
+    uint16_t *by_type; /* type number -> handler + 1, of the small ones */
+    size_t n_failed;
+};
+void jfr_events_begin(struct jfr_events *e);
+void jfr_event(struct jfr_events *e, uint64_t type, struct rd r); /* r: the record behind its size and type */
+void jfr_events_free(struct jfr_events *e);
+
+#endif
