@@ -38,12 +38,20 @@ static void cut_by_address(struct output *o, const struct mappings *m, const cha
     }
 }
 
+static bool ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), n_end = strlen(end);
+    return n >= n_end && !strcmp(name + n - n_end, end);
+}
+
+/* A function of jemalloc that a program may have called, or (jumped to from there) one further inside. */
 static bool is_entrance(const char *name, const char *prefix, size_t prefix_length)
 {
-    static const char *const entrances[] = {
-        "malloc", "calloc",  "realloc", "memalign", "aligned_alloc", "posix_memalign",
-        "valloc", "pvalloc", "mallocx", "rallocx",  "xallocx",       "je_malloc_default"};
+    static const char *const entrances[] = {"malloc",  "calloc",        "realloc",        "memalign",
+                                            "valloc",  "aligned_alloc", "posix_memalign", "pvalloc",
+                                            "mallocx", "rallocx",       "xallocx"};
     if (!strncmp(name, "_Znw", 4) || !strncmp(name, "_Zna", 4)) return true;
+    if (ends_in(name, "je_malloc_default") || ends_in(name, "je_prof_tctx_create")) return true;
     if (strncmp(name, prefix, prefix_length)) return false;
     for (size_t i = 0; i < sizeof entrances / sizeof *entrances; i++)
         if (!strcmp(name + prefix_length, entrances[i])) return true;

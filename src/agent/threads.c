@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/hot/heap_hook.h"
 #include "agent/hot/lock_hook.h"
 #include "agent/real.h"
 
@@ -112,7 +113,7 @@ static uint32_t own_tid(void)
 void threads_own_begin(void)
 {
     uint32_t tid = own_tid();
-    lock_thread.busy = true; /* its waits are nobody's business either */
+    lock_thread.busy = heap_thread.busy = true; /* its waits and allocations are nobody's business either */
     for (unsigned i = 0; i < MAX_OWN; i++) {
         uint32_t free_slot = 0;
         if (atomic_compare_exchange_strong(&own[i], &free_slot, tid)) return;
@@ -122,7 +123,7 @@ void threads_own_begin(void)
 void threads_own_end(void)
 {
     uint32_t tid = own_tid();
-    lock_thread.busy = false;
+    lock_thread.busy = heap_thread.busy = false;
     for (unsigned i = 0; i < MAX_OWN; i++)
         if (atomic_load(&own[i]) == tid) atomic_store(&own[i], 0);
 }

@@ -62,6 +62,7 @@ def compile_program(folder, name, source, *flags, compiler="gcc"):
 class Folder:
     def __enter__(self):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="procprof-test."))
+        os.environ["PPROF_TMPDIR"] = os.environ["JEPROF_TMPDIR"] = str(self.path / "fetched")  # where the clients keep copies
         return self.path
 
     def __exit__(self, *_):
@@ -152,3 +153,16 @@ def top(text, column=0):
         if m:
             rows[m[5].replace(" (inline)", "").strip()] = float(m[1] if column == 0 else m[3])
     return rows
+
+
+def by_function(host, path="/pprof/heap"):
+    """{function: values summed over the stacks it is on} of a legacy heap profile, names from the host itself."""
+    records = heap_records(host.get(path))
+    addresses = sorted({a - 1 for _, stack in records for a in stack})
+    reply = host.fetch("/pprof/symbol", data="+".join(f"{a:#x}" for a in addresses).encode())[1].decode() if addresses else ""
+    name = {int(line.split("\t")[0], 16): line.split("\t")[1] for line in reply.splitlines() if "\t" in line}
+    sums = {}
+    for values, stack in records:
+        for function in {name.get(a - 1) for a in stack}:
+            sums[function] = tuple(a + b for a, b in zip(sums.get(function, (0, 0, 0, 0)), values))
+    return sums
