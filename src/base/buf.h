@@ -41,7 +41,7 @@ void buf_json(struct buf *b, const char *s, size_t n); /* a quoted JSON string, 
 static inline void buf_add(struct buf *b, const void *bytes, size_t n)
 {
     if (b->cap - b->len > n && !b->full) {
-        memcpy(b->data + b->len, bytes, n);
+        if (n) memcpy(b->data + b->len, bytes, n); /* bytes may be NULL when there are none */
         b->len += n;
     } else {
         buf_add_slow(b, bytes, n);

@@ -57,8 +57,8 @@ static int add_samples(struct legacy *l, const struct records *r, const uint8_t 
                        struct err *err)
 {
     for (size_t i = 0; i < r->n_counts; i++) {
-        const uint64_t *frames = r->addresses + r->starts[i];
         size_t n = depth_of(r, i);
+        const uint64_t *frames = n ? r->addresses + r->starts[i] : NULL;
         if (r->counts[i] > (uint64_t)(INT64_MAX / l->p->period))
             return err_set(err, ERR_INPUT, "sample %zu: a count of %llu is more than a profile can hold",
                            i + 1, (unsigned long long)r->counts[i]);
