@@ -1,0 +1,296 @@
+/* jeprof_source.c - --list and --disasm: the functions whose name matches, with the cost of each source line or
+ * instruction. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/regex.h"
+#include "cmd/jeprof_report.h"
+#include "report/disassembly.h"
+#include "report/source.h"
+
+enum { CONTEXT_LINES = 5, MAX_ROUTINE_BYTES = 1 << 22 };
+
+struct routine {
+    const struct jeprof_object *object;
+    const struct symtab_entry *entry;
+    char *name; /* short */
+};
+
+struct tally { /* by place */
+    double *flat, *cum;
+};
+
+struct work {
+    const struct jeprof_view *view;
+    struct tally tally;
+    struct routine *routines;
+    size_t n_routines, cap_routines;
+    double total;
+    struct buf *out;
+};
+
+static void tally_places(struct work *w, const struct jeprof_sums *left)
+{
+    size_t n_places = w->view->profile->n_places;
+    w->tally.flat = mem_zalloc((n_places + 1) * sizeof *w->tally.flat);
+    w->tally.cum = mem_zalloc((n_places + 1) * sizeof *w->tally.cum);
+    uint64_t *last = mem_zalloc((n_places + 1) * sizeof *last); /* stack + 1 in which it was counted */
+    for (size_t i = 0; i < left->n_stacks; i++) {
+        size_t n;
+        const uint32_t *places = jeprof_sums_stack(left, i, &n);
+        if (n) w->tally.flat[places[0]] += left->counts[i];
+        for (size_t k = 0; k < n; k++) {
+            if (last[places[k]] == i + 1) continue;
+            last[places[k]] = i + 1;
+            w->tally.cum[places[k]] += left->counts[i];
+        }
+        w->total += left->counts[i];
+    }
+    mem_free(last);
+}
+
+static int compare_routines(const void *a, const void *b)
+{
+    const struct routine *x = a, *y = b;
+    int by = strcmp(x->name, y->name);
+    return by ? by : x->entry->start < y->entry->start ? -1 : x->entry->start > y->entry->start;
+}
+
+static void add_routine(struct work *w, const struct jeprof_object *o, const struct symtab_entry *e, struct regex *re)
+{
+    for (size_t i = 0; i < w->n_routines; i++)
+        if (w->routines[i].entry == e) return;
+    char *full = symbol_demangle(e->name), *name = jeprof_short_name(full, strlen(full));
+    mem_free(full);
+    if (regex_match(re, name, strlen(name)))
+        *VEC_PUSH(w->routines, w->n_routines, w->cap_routines) = (struct routine){o, e, name};
+    else
+        mem_free(name);
+}
+
+/* Functions that cost something and whose short name matches. */
+static int find_routines(struct work *w, const char *expression, struct err *err)
+{
+    const struct jeprof_profile *p = w->view->profile;
+    struct regex *re;
+    int rc = regex_compile(expression, 0, &re, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < p->n_places; i++) {
+        const struct jeprof_object *o =
+            w->tally.cum[i] != 0 || w->tally.flat[i] != 0 ? jeprof_names_object(w->view->names, p->places[i].object) : NULL;
+        const struct symtab_entry *e = o ? symtab_find(&o->symtab, p->places[i].object_address) : NULL;
+        if (e) add_routine(w, o, e, re);
+    }
+    regex_free(re);
+    if (w->n_routines) qsort(w->routines, w->n_routines, sizeof *w->routines, compare_routines);
+    return 0;
+}
+
+static void work_free(struct work *w)
+{
+    for (size_t i = 0; i < w->n_routines; i++) mem_free(w->routines[i].name);
+    mem_free(w->routines);
+    mem_free(w->tally.flat);
+    mem_free(w->tally.cum);
+}
+
+static void put_value(struct work *w, double value)
+{
+    struct buf text = {0};
+    if (value == 0)
+        buf_char(&text, '.');
+    else
+        jeprof_number(&text, value, w->view->profile->unit);
+    if (text.len < 6) buf_fill(w->out, ' ', 6 - text.len);
+    buf_add(w->out, text.data, text.len);
+    buf_char(w->out, ' ');
+    buf_free(&text);
+}
+
+static void put_sum(struct work *w, double value)
+{
+    struct buf text = {0};
+    jeprof_number(&text, value, w->view->profile->unit);
+    buf_printf(w->out, "%6s ", buf_cstr(&text));
+    buf_free(&text);
+}
+
+static bool place_is_in(const struct work *w, size_t place, const struct routine *r)
+{
+    const struct jeprof_place *at = &w->view->profile->places[place];
+    return at->object == r->object->name && at->object_address >= r->entry->start && at->object_address < r->entry->end;
+}
+
+/* ---- source ---- */
+
+struct span_of_lines {
+    const char *file;
+    uint32_t first, last;
+};
+
+/* The file that the function is in, and the lines its code comes from. */
+static int find_lines(const struct routine *r, struct span_of_lines *ret, struct err *err)
+{
+    uint64_t n_bytes = r->entry->end - r->entry->start;
+    size_t n = n_bytes && n_bytes < MAX_ROUTINE_BYTES ? (size_t)n_bytes : 1;
+    uint64_t *addresses = mem_array(n, sizeof *addresses);
+    struct symbol_result found;
+    for (size_t i = 0; i < n; i++) addresses[i] = r->entry->start + i;
+    int rc = symbol_lookup(r->object->opened, addresses, n, &found, err);
+    mem_free(addresses);
+    if (rc) return rc;
+    *ret = (struct span_of_lines){0};
+    for (size_t i = 0; i < n; i++) {
+        if (found.first_frame[i] == found.first_frame[i + 1]) continue;
+        const struct symbol_frame *f = &found.frames[found.first_frame[i + 1] - 1];
+        if (!f->file || !f->line || (ret->file && strcmp(ret->file, f->file))) continue;
+        ret->file = f->file;
+        if (!ret->first || f->line < ret->first) ret->first = f->line;
+        if (f->line > ret->last) ret->last = f->line;
+    }
+    symbol_result_free(&found);
+    return 0;
+}
+
+static void put_source(struct work *w, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\t')
+            buf_str(w->out, "        ");
+        else
+            buf_char(w->out, *text);
+    }
+    buf_char(w->out, '\n');
+}
+
+static int list_routine(struct work *w, const struct routine *r, struct source_reader *source, struct err *err)
+{
+    const struct jeprof_profile *p = w->view->profile;
+    struct span_of_lines lines;
+    int rc = find_lines(r, &lines, err);
+    if (rc) return rc;
+    if (!lines.file) {
+        fprintf(stderr, "%s: no line numbers in %s (built without -g, or its debug information is elsewhere)\n",
+                r->name, symbol_object_path(r->object->opened));
+        return 0;
+    }
+    size_t n = lines.last - lines.first + 1;
+    double *flat = mem_zalloc(n * sizeof *flat), *cum = mem_zalloc(n * sizeof *cum), sum_flat = 0, sum_cum = 0;
+    for (size_t i = 0; i < p->n_places; i++) {
+        if (!p->places[i].n_frames || !place_is_in(w, i, r)) continue;
+        const struct jeprof_frame *f = &p->frames[p->places[i].first_frame + p->places[i].n_frames - 1];
+        sum_flat += w->tally.flat[i];
+        sum_cum += w->tally.cum[i];
+        if (f->line < lines.first || f->line > lines.last) continue;
+        flat[f->line - lines.first] += w->tally.flat[i];
+        cum[f->line - lines.first] += w->tally.cum[i];
+    }
+    struct err why;
+    if (!source_line(source, lines.file, lines.first, &why)) {
+        fprintf(stderr, "%s\n", why.text);
+    } else {
+        buf_printf(w->out, "ROUTINE ====================== %s in %s\n", r->name, lines.file);
+        put_sum(w, sum_flat);
+        put_sum(w, sum_cum);
+        buf_printf(w->out, "Total %s (flat / cumulative)\n", jeprof_unit_name(p->unit));
+        long from = (long)lines.first - CONTEXT_LINES, to = (long)lines.last + CONTEXT_LINES;
+        for (long l = from < 1 ? 1 : from; l <= to; l++) {
+            const char *text = source_line(source, lines.file, l, &why);
+            if (!text) break;
+            bool inside = l >= (long)lines.first && l <= (long)lines.last;
+            if (l == (long)lines.first || l == (long)lines.last + 1) buf_str(w->out, "---\n");
+            put_value(w, inside ? flat[l - lines.first] : 0);
+            put_value(w, inside ? cum[l - lines.first] : 0);
+            buf_printf(w->out, "%4ld: ", l);
+            put_source(w, text);
+        }
+    }
+    mem_free(flat);
+    mem_free(cum);
+    return 0;
+}
+
+int jeprof_write_list(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines,
+                      struct buf *out, struct err *err)
+{
+    struct work w = {.view = view, .out = out};
+    tally_places(&w, left);
+    int rc = find_routines(&w, routines, err);
+    struct source_reader *source = source_reader_new("", "");
+    for (size_t i = 0; i < w.n_routines && !rc; i++) rc = list_routine(&w, &w.routines[i], source, err);
+    source_reader_free(source);
+    work_free(&w);
+    return rc;
+}
+
+/* ---- machine code ---- */
+
+static void sum_range(const struct work *w, const struct routine *r, uint64_t from, uint64_t to, double *flat, double *cum)
+{
+    const struct jeprof_profile *p = w->view->profile;
+    *flat = *cum = 0;
+    for (size_t i = 0; i < p->n_places; i++) {
+        if (!place_is_in(w, i, r) || p->places[i].object_address < from || p->places[i].object_address >= to) continue;
+        *flat += w->tally.flat[i];
+        *cum += w->tally.cum[i];
+    }
+}
+
+static void put_source_of_code(struct work *w, const struct routine *r, const struct instruction *first, uint64_t end,
+                               struct source_reader *source)
+{
+    double flat, cum;
+    struct err ignored;
+    const char *text = *first->file && first->line ? source_line(source, first->file, (long)first->line, &ignored) : NULL;
+    if (!first->line) return;
+    sum_range(w, r, first->address, end, &flat, &cum);
+    put_value(w, flat);
+    put_value(w, cum);
+    while (text && (*text == ' ' || *text == '\t')) text++;
+    buf_printf(w->out, "%5lld: %s\n", (long long)first->line, text ? text : "");
+}
+
+static int disasm_routine(struct work *w, const struct routine *r, struct source_reader *source, struct err *err)
+{
+    struct disassembly d;
+    double flat, cum;
+    int rc = disassemble(symbol_object_path(r->object->opened), r->entry->start, r->entry->end, false, &d, err);
+    if (rc) return rc;
+    sum_range(w, r, r->entry->start, r->entry->end, &flat, &cum);
+    buf_printf(w->out, "ROUTINE ====================== %s\n", r->name);
+    put_sum(w, flat);
+    put_sum(w, cum);
+    buf_printf(w->out, "%s (flat, cumulative) %.1f%% of total\n", jeprof_unit_name(w->view->profile->unit),
+               w->total != 0 ? cum * 100 / w->total : 0);
+    const char *file = "";
+    for (size_t i = 0; i < d.n_items; i++) {
+        const struct instruction *at = &d.items[i];
+        bool new_file = *at->file && strcmp(at->file, file) != 0;
+        if (new_file) buf_printf(w->out, "-------------------- %s\n", file = at->file);
+        if (!i || new_file || at->line != d.items[i - 1].line) {
+            size_t k = i;
+            while (k < d.n_items && d.items[k].line == at->line && !strcmp(d.items[k].file, at->file)) k++;
+            put_source_of_code(w, r, at, k < d.n_items ? d.items[k].address : r->entry->end, source);
+        }
+        sum_range(w, r, at->address, i + 1 < d.n_items ? d.items[i + 1].address : r->entry->end, &flat, &cum);
+        put_value(w, flat);
+        put_value(w, cum);
+        buf_printf(w->out, "   %8llx: %s\n", (unsigned long long)at->address, at->text);
+    }
+    disassembly_free(&d);
+    return 0;
+}
+
+int jeprof_write_disasm(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines,
+                        struct buf *out, struct err *err)
+{
+    struct work w = {.view = view, .out = out};
+    tally_places(&w, left);
+    int rc = find_routines(&w, routines, err);
+    struct source_reader *source = source_reader_new("", "");
+    for (size_t i = 0; i < w.n_routines && !rc; i++) rc = disasm_routine(&w, &w.routines[i], source, err);
+    source_reader_free(source);
+    work_free(&w);
+    return rc;
+}
