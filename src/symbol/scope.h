@@ -20,6 +20,7 @@ struct hit { /* all zero: nothing known */
     const struct scope *scope;
     const char *file;
     uint32_t line, column;
+    uint32_t discriminator; /* which of several blocks of that line; 0: not told */
 };
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "symbol/debugfile.h"
 #include "symbol/debuginfod.h"
+#include "symbol/dwarf.h"
 #include "symbol/names.h"
 #include "symbol/scope.h"
 #include "symbol/symtab.h"
@@ -29,7 +30,9 @@ struct symbol_object {
     char *text; /* of kallsyms or a perf map */
 
     pthread_mutex_t lock; /* over what follows: made on first use */
-    bool debug_sought, symtab_read;
+    bool debug_sought, dwarf_sought, symtab_read;
+    struct dwarf *dwarf; /* NULL: none */
+    struct err dwarf_error;
     struct elf *debug; /* where the debug information and the symbols are; elf itself, or a file of its own */
     struct elf *mini;
     struct symtab symtab;
@@ -68,6 +71,7 @@ struct symbolizer *symbolizer_new(const struct symbol_options *options)
 static void object_free(struct symbol_object *o)
 {
     symtab_free(&o->symtab);
+    dwarf_close(o->dwarf);
     if (o->debug != o->elf) elf_close(o->debug);
     elf_close(o->mini);
     elf_close(o->elf);
@@ -302,6 +306,19 @@ static void find_debug(struct symbol_object *o)
     if (found) o->debug = found;
 }
 
+static void find_dwarf(struct symbol_object *o)
+{
+    find_debug(o);
+    if (o->dwarf_sought) return;
+    o->dwarf_sought = true;
+    const struct symbol_options *options = &o->owner->options;
+    if (!o->debug || options->symbol_table_only || !debugfile_has_dwarf(o->debug)) return;
+    struct debugfile_places places = places_of(o);
+    if (dwarf_open(o->debug, &places, options->n_threads, options->no_demangle ? NULL : o->owner->names,
+                   &o->dwarf, &o->dwarf_error) < 0)
+        o->dwarf = NULL;
+}
+
 static bool has_symtab(const struct elf *elf)
 {
     return elf && elf_find(elf, ".symtab");
@@ -370,7 +387,10 @@ static void make_frames(const struct symbol_object *o, const struct hit *hits, s
         struct symbol_frame *f = &result->frames[result->first_frame[i]];
         const char *file = hits[i].file;
         uint32_t line = hits[i].line, column = hits[i].column;
-        if (!hits[i].scope && file) *f = (struct symbol_frame){.file = file, .line = line, .column = column};
+        uint32_t discriminator = hits[i].discriminator;
+        if (!hits[i].scope && file)
+            *f = (struct symbol_frame){
+                .file = file, .line = line, .column = column, .discriminator = discriminator};
         for (const struct scope *s = hits[i].scope; s; s = inlines ? s->parent : NULL, f++) {
             *f = (struct symbol_frame){.function = s->function,
                                        .linkage_name = s->linkage_name,
@@ -378,10 +398,12 @@ static void make_frames(const struct symbol_object *o, const struct hit *hits, s
                                        .line = line,
                                        .column = column,
                                        .start_line = s->start_line,
+                                       .discriminator = discriminator,
                                        .inlined = s->parent != NULL};
             file = s->call_file;
             line = s->call_line;
             column = s->call_column;
+            discriminator = 0;
         }
     }
 }
@@ -392,9 +414,14 @@ int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n,
     (void)err;
     struct hit *hits = mem_zalloc((n + 1) * sizeof *hits);
     pthread_mutex_lock(&o->lock);
-    find_debug(o);
-    read_symtab(o);
-    lookup_symtab(o, addresses, n, hits);
+    find_dwarf(o);
+    if (o->dwarf) dwarf_lookup(o->dwarf, addresses, n, hits);
+    bool all_named = true;
+    for (size_t i = 0; i < n && all_named; i++) all_named = hits[i].scope && hits[i].scope->function;
+    if (!all_named) {
+        read_symtab(o);
+        lookup_symtab(o, addresses, n, hits);
+    }
     pthread_mutex_unlock(&o->lock);
     make_frames(o, hits, n, ret_result);
     mem_free(hits);

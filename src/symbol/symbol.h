@@ -1,4 +1,5 @@
-/* symbol.h - address -> names: functions, inlined calls, files, lines, from object files and their debug information.
+/* symbol.h - address -> names: functions, inlined calls, files, lines, from object files and their debug
+ * information.
  *
  * A symboliser holds opened objects and the cache. All functions may be called by several threads at once.
  * Text in results belongs to the symboliser and lives as long as it does.
@@ -12,14 +13,14 @@
 
 #include "base/err.h"
 
-struct symbol_options { /* all zero: the defaults */
-    const char *cache_dir;       /* NULL: the user's cache folder; "": no cache */
-    const char *const *search;   /* folders searched for binaries and debug files, NULL-ended; may be NULL */
-    unsigned n_threads;          /* 0: as many as there are cores */
-    bool no_demangle;            /* function = linkage name */
+struct symbol_options {        /* all zero: the defaults */
+    const char *cache_dir;     /* NULL: the user's cache folder; "": no cache */
+    const char *const *search; /* folders searched for binaries and debug files, NULL-ended; may be NULL */
+    unsigned n_threads;        /* 0: as many as there are cores */
+    bool no_demangle;          /* function = linkage name */
     bool no_inlines;
-    bool no_debuginfod;          /* never ask, even when DEBUGINFOD_URLS is set */
-    bool symbol_table_only;      /* no DWARF: names without files and lines, fast */
+    bool no_debuginfod;     /* never ask, even when DEBUGINFOD_URLS is set */
+    bool symbol_table_only; /* no DWARF: names without files and lines, fast */
 };
 
 struct symbol_frame {
@@ -28,6 +29,7 @@ struct symbol_frame {
     const char *file;         /* full path as recorded; NULL when unknown */
     uint32_t line, column;    /* 0 when unknown */
     uint32_t start_line;      /* where the function is declared; 0 when unknown */
+    uint32_t discriminator;   /* which of several blocks on that line; 0 when not told */
     bool inlined;             /* this frame was inlined into the next one */
 };
 
@@ -35,32 +37,37 @@ struct symbolizer;
 struct symbol_object;
 
 struct symbolizer *symbolizer_new(const struct symbol_options *options); /* NULL options: defaults */
-void symbolizer_free(struct symbolizer *s);                              /* NULL is fine; objects go with it */
+void symbolizer_free(struct symbolizer *s); /* NULL is fine; objects go with it */
 
-/* Opens path (or finds it by build id, hex, when path is missing or is another build). Either may be NULL. The object is kept and shared. */
-int symbolizer_open(struct symbolizer *s, const char *path, const char *build_id_hex, struct symbol_object **ret_object, struct err *err);
+/* Opens path (or finds it by build id, hex, when path is missing or is another build). Either may be NULL.
+ * The object is kept and shared. */
+int symbolizer_open(struct symbolizer *s, const char *path, const char *build_id_hex,
+                    struct symbol_object **ret_object, struct err *err);
 
 const char *symbol_object_path(const struct symbol_object *o);     /* the file that was opened */
 const char *symbol_object_build_id(const struct symbol_object *o); /* hex, "" when it has none */
 
-/* Turns an address of a running process into one of the object (as addr2line takes it): the mapping of the object at
- * [start, ...) with the given file offset. Address itself when the object is not position independent. */
-uint64_t symbol_object_address(const struct symbol_object *o, uint64_t address, uint64_t mapping_start, uint64_t mapping_limit,
-                               uint64_t file_offset);
+/* Turns an address of a running process into one of the object (as addr2line takes it): the mapping of the
+ * object at [start, ...) with the given file offset. Address itself when the object is not position
+ * independent. */
+uint64_t symbol_object_address(const struct symbol_object *o, uint64_t address, uint64_t mapping_start,
+                               uint64_t mapping_limit, uint64_t file_offset);
 
 struct symbol_result {
     size_t n_addresses;
-    size_t *first_frame;         /* n_addresses + 1: frames of address i are frames[first_frame[i] .. first_frame[i+1]) */
+    size_t *
+        first_frame; /* n_addresses + 1: frames of address i are frames[first_frame[i] .. first_frame[i+1]) */
     struct symbol_frame *frames; /* innermost inlined callee first; none when nothing is known */
 };
 
-/* Names for a batch of addresses of the object (any order, duplicates allowed). Never fails for a single unknown address.
- * Free the result with symbol_result_free. */
-int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n_addresses, struct symbol_result *ret_result,
-                  struct err *err);
+/* Names for a batch of addresses of the object (any order, duplicates allowed). Never fails for a single
+ * unknown address. Free the result with symbol_result_free. */
+int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n_addresses,
+                  struct symbol_result *ret_result, struct err *err);
 void symbol_result_free(struct symbol_result *r);
 
-/* Itanium C++ and Rust names for people; anything else is returned as it is. The result is the caller's (mem_free). */
+/* Itanium C++ and Rust names for people; anything else is returned as it is. The result is the caller's
+ * (mem_free). */
 char *symbol_demangle(const char *linkage_name);
 
 #endif

@@ -1,0 +1,200 @@
+/* dwarf.c - see dwarf.h. Deals the addresses of a lookup out to units, and the units to workers. */
+#include "symbol/dwarf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "symbol/dwarf_int.h"
+#include "symbol/parallel.h"
+
+enum { MAX_ROUNDS = 4, FEW_ADDRESSES = 4 };
+
+int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned n_threads,
+               struct names *names, struct dwarf **ret_dwarf, struct err *err)
+{
+    struct err local;
+    if (!err) err = &local;
+    *err = (struct err){0};
+    struct dwarf *d = mem_zalloc(sizeof *d);
+    d->places = *places;
+    d->n_threads = n_threads ? n_threads : 1;
+    d->names = names;
+    pthread_mutexattr_t
+        recursive; /* a unit's name may be in the alt file, which is opened under the same lock */
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&d->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+    d->main = dwarf_file_open(d, elf, false, false, err);
+    if (d->main && dwarf_file_units(d->main) < 0)
+        err_set(err, ERR_INPUT, "%s: no debug information: .debug_info is damaged", elf->path);
+    if (err->code) {
+        dwarf_close(d);
+        return err->code;
+    }
+    d->n_worker_memory = d->n_threads;
+    d->worker_memory = mem_zalloc(d->n_threads * sizeof *d->worker_memory);
+    *ret_dwarf = d;
+    return 0;
+}
+
+void dwarf_close(struct dwarf *d)
+{
+    if (!d) return;
+    dwarf_file_free(d->main);
+    dwarf_file_free(d->alt);
+    dwarf_file_free(d->dwp);
+    while (d->split_files) {
+        struct dwarf_file *f = d->split_files;
+        d->split_files = f->next;
+        dwarf_file_free(f);
+    }
+    for (unsigned i = 0; i < d->n_worker_memory; i++) arena_free(&d->worker_memory[i]);
+    mem_free(d->worker_memory);
+    mem_free(d->places_of_code);
+    mem_free(d->unplaced);
+    arena_free(&d->memory);
+    pthread_mutex_destroy(&d->lock);
+    mem_free(d);
+}
+
+uint64_t dwarf_info_bytes(const struct dwarf *d)
+{
+    return d->main->s.info.n;
+}
+
+/* ---- a lookup ---- */
+
+struct batch { /* addresses of one unit */
+    struct unit *unit;
+    const struct query *queries;
+    size_t n;
+};
+
+struct lookup {
+    struct dwarf *dwarf;
+    struct batch *batches;
+    size_t n_batches, cap_batches;
+    struct worker *workers;
+    struct hit *hits;
+};
+
+static int by_address(const void *a_, const void *b_)
+{
+    const struct query *a = a_, *b = b_;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Large batches: a pass for each byte that differs. */
+static void sort_queries(struct query *q, size_t n)
+{
+    if (n < 256) {
+        qsort(q, n, sizeof *q, by_address);
+        return;
+    }
+    struct query *other = mem_array(n, sizeof *other), *from = q, *to = other;
+    uint64_t all_or = 0, all_and = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) all_or |= q[i].address, all_and &= q[i].address;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if (!((all_or ^ all_and) >> shift & 255)) continue;
+        size_t start[257] = {0};
+        for (size_t i = 0; i < n; i++) start[(from[i].address >> shift & 255) + 1]++;
+        for (unsigned b = 0; b < 256; b++) start[b + 1] += start[b];
+        for (size_t i = 0; i < n; i++) to[start[from[i].address >> shift & 255]++] = from[i];
+        struct query *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != q) memcpy(q, from, n * sizeof *q);
+    mem_free(other);
+}
+
+static int by_size(const void *a_, const void *b_)
+{
+    const struct batch *a = a_, *b = b_;
+    uint64_t a_bytes = a->unit->end - a->unit->offset, b_bytes = b->unit->end - b->unit->offset;
+    return a_bytes > b_bytes ? -1 : a_bytes < b_bytes;
+}
+
+static void work(void *context, size_t i, unsigned worker)
+{
+    struct lookup *l = context;
+    const struct batch *b = &l->batches[i];
+    unit_lookup(&l->workers[worker], b->unit, b->queries, b->n, l->hits);
+}
+
+struct owned { /* a query and the unit that it goes to */
+    uint32_t unit, query;
+};
+
+static int by_unit(const void *a_, const void *b_)
+{
+    const struct owned *a = a_, *b = b_;
+    if (a->unit != b->unit) return a->unit < b->unit ? -1 : 1;
+    return a->query < b->query ? -1 : a->query > b->query;
+}
+
+/* Groups the queries by unit (stable, so they stay sorted) and makes a batch of each group. */
+static void deal(struct lookup *l, const struct query *sorted, struct owned *owned, size_t n,
+                 struct query *dealt)
+{
+    bool in_order = true;
+    for (size_t i = 1; i < n && in_order; i++) in_order = by_unit(&owned[i - 1], &owned[i]) < 0;
+    if (!in_order) qsort(owned, n, sizeof *owned, by_unit);
+    l->n_batches = 0;
+    for (size_t i = 0; i < n; i++) {
+        dealt[i] = sorted[owned[i].query];
+        struct unit *u = &l->dwarf->main->units[owned[i].unit];
+        if (!l->n_batches || l->batches[l->n_batches - 1].unit != u)
+            *VEC_PUSH(l->batches, l->n_batches, l->cap_batches) = (struct batch){u, &dealt[i], 0};
+        l->batches[l->n_batches - 1].n++;
+    }
+}
+
+static void run_batches(struct lookup *l, unsigned n_threads)
+{
+    if (l->n_batches > 1) qsort(l->batches, l->n_batches, sizeof *l->batches, by_size);
+    parallel_for(l->n_batches, n_threads, work, l);
+}
+
+void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct hit *hits)
+{
+    if (!n) return;
+    dwarf_find_places(d);
+    struct query *sorted = mem_array(n, sizeof *sorted), *dealt = mem_array(n, sizeof *dealt);
+    struct owned *owned = mem_array(n, sizeof *owned);
+    for (size_t i = 0; i < n; i++) sorted[i] = (struct query){addresses[i], (uint32_t)i};
+    sort_queries(sorted, n);
+    struct lookup l = {.dwarf = d, .hits = hits};
+    l.workers = mem_zalloc(d->n_threads * sizeof *l.workers);
+    for (unsigned i = 0; i < d->n_threads; i++)
+        l.workers[i] = (struct worker){.dwarf = d, .memory = &d->worker_memory[i]};
+    for (unsigned round = 0; round < MAX_ROUNDS; round++) {
+        size_t n_owned = 0;
+        for (size_t i = 0; i < n; i++) {
+            const struct hit *h = &hits[sorted[i].index];
+            if (h->scope) continue;
+            struct unit *u = dwarf_unit_at(d, sorted[i].address, round);
+            if (u) owned[n_owned++] = (struct owned){(uint32_t)(u - d->main->units), (uint32_t)i};
+        }
+        if (!n_owned) break;
+        deal(&l, sorted, owned, n_owned, dealt);
+        run_batches(&l, n_owned <= FEW_ADDRESSES ? 1 : d->n_threads);
+    }
+    if (d->n_unplaced) {
+        size_t n_left = 0;
+        for (size_t i = 0; i < n; i++)
+            if (!hits[sorted[i].index].scope && !hits[sorted[i].index].file) dealt[n_left++] = sorted[i];
+        l.n_batches = 0;
+        for (size_t i = 0; i < d->n_unplaced && n_left; i++)
+            *VEC_PUSH(l.batches, l.n_batches, l.cap_batches) = (struct batch){d->unplaced[i], dealt, n_left};
+        run_batches(&l, 1); /* they share the addresses */
+    }
+    for (unsigned i = 0; i < d->n_threads; i++) worker_free(&l.workers[i]);
+    mem_free(l.workers);
+    mem_free(l.batches);
+    mem_free(sorted);
+    mem_free(dealt);
+    mem_free(owned);
+}

@@ -1,0 +1,129 @@
+/* dwarf_places.c - which unit has the code at an address.
+ *
+ * .debug_aranges tells without a look into any unit; units that it does not list tell it in their first
+ * entry; those that say nothing at all are asked last.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "symbol/dwarf_int.h"
+
+struct place_list {
+    struct place *items;
+    size_t n, cap;
+};
+
+static void add(struct place_list *list, const struct unit *u, uint64_t low, uint64_t high)
+{
+    if (!range_is_code(u, low, high)) return;
+    uint32_t unit = (uint32_t)(u - u->file->units);
+    /* Neighbours are often one piece. */
+    struct place *last = list->n ? &list->items[list->n - 1] : NULL;
+    if (last && last->unit == unit && last->high == low)
+        last->high = high;
+    else
+        *VEC_PUSH(list->items, list->n, list->cap) = (struct place){.low = low, .high = high, .unit = unit};
+}
+
+static void read_aranges(struct dwarf_file *f, struct place_list *list)
+{
+    struct rd r = rd_over(f->s.aranges.p, f->s.aranges.n);
+    while (rd_left(&r) > 12) {
+        const uint8_t *start = r.p;
+        unsigned offset_bytes = 4;
+        uint64_t length = rd_u32(&r);
+        if (length == 0xffffffff) {
+            length = rd_u64(&r);
+            offset_bytes = 8;
+        }
+        if (r.bad || length > rd_left(&r)) return;
+        struct rd set = {.p = r.p, .end = r.p + length};
+        r.p += length;
+        uint16_t version = rd_u16(&set);
+        uint64_t info = offset_bytes == 8 ? rd_u64(&set) : rd_u32(&set);
+        unsigned address_bytes = rd_u8(&set), segment_bytes = rd_u8(&set);
+        if (set.bad || version != 2 || segment_bytes || (address_bytes != 4 && address_bytes != 8)) continue;
+        unsigned pair = 2 * address_bytes;
+        size_t used = (size_t)(set.p - start);
+        rd_skip(&set, (pair - used % pair) % pair);
+        struct unit *u = file_unit_at(f, info + (offset_bytes == 8 ? 24 : 12));
+        if (!u || u->offset != info) u = file_unit_at(f, info + 11); /* the smallest header has 11 bytes */
+        if (!u || u->offset != info || u->root_state == 2) continue;
+        while (rd_left(&set) >= pair) {
+            uint64_t low = address_bytes == 8 ? rd_u64(&set) : rd_u32(&set),
+                     n = address_bytes == 8 ? rd_u64(&set) : rd_u32(&set);
+            if (!low && !n) break;
+            u->in_aranges = true;
+            add(list, u, low, low + n);
+        }
+    }
+}
+
+static int by_low(const void *a_, const void *b_)
+{
+    const struct place *a = a_, *b = b_;
+    if (a->low != b->low) return a->low < b->low ? -1 : 1;
+    if (a->high != b->high) return a->high > b->high ? -1 : 1; /* the outer one first */
+    return a->unit < b->unit ? -1 : a->unit > b->unit;
+}
+
+static bool is_sorted(const struct place_list *list)
+{
+    for (size_t i = 1; i < list->n; i++)
+        if (by_low(&list->items[i - 1], &list->items[i]) > 0) return false;
+    return true;
+}
+
+void dwarf_find_places(struct dwarf *d)
+{
+    if (d->placed) return;
+    d->placed = true;
+    struct dwarf_file *f = d->main;
+    struct place_list list = {0};
+    size_t cap_unplaced = 0;
+    read_aranges(f, &list);
+    struct range_list ranges = {0};
+    for (size_t i = 0; i < f->n_units; i++) {
+        struct unit *u = &f->units[i];
+        if (u->in_aranges || u->type == DW_UT_type || u->type == DW_UT_partial || !unit_root(u)) continue;
+        size_t before = list.n;
+        if (u->root.has_ranges) {
+            ranges.n = 0;
+            ranges.budget = 1 << 22;
+            ranges_read(u, u->root.ranges, u->root.ranges_is_index, &ranges);
+            for (size_t k = 0; k < ranges.n; k++) add(&list, u, ranges.items[k].low, ranges.items[k].high);
+        } else if (u->root.has_low && u->root.has_high) {
+            add(&list, u, u->root.low, u->root.high);
+        }
+        bool told = u->root.has_ranges || u->root.has_high;
+        if (list.n == before && !told && u->root.has_line)
+            *VEC_PUSH(d->unplaced, d->n_unplaced, cap_unplaced) = u;
+    }
+    mem_free(ranges.items);
+    if (!is_sorted(&list)) qsort(list.items, list.n, sizeof *list.items, by_low);
+    uint64_t max_high = 0;
+    for (size_t i = 0; i < list.n; i++) {
+        if (list.items[i].high > max_high) max_high = list.items[i].high;
+        list.items[i].max_high = max_high;
+    }
+    d->places_of_code = list.items;
+    d->n_places = list.n;
+}
+
+struct unit *dwarf_unit_at(struct dwarf *d, uint64_t address, unsigned k)
+{
+    size_t low = 0, high = d->n_places;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->places_of_code[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low, tries = 0; i > 0 && d->places_of_code[i - 1].max_high > address && tries < 4096;
+         i--, tries++)
+        if (d->places_of_code[i - 1].high > address && k-- == 0)
+            return &d->main->units[d->places_of_code[i - 1].unit];
+    return NULL;
+}

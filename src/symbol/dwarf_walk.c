@@ -1,0 +1,443 @@
+/* dwarf_walk.c - one pass over the entries of a unit, with the addresses that are looked for in hand.
+ *
+ * Outside of functions entries are only stepped over, and types are jumped over when they tell where they
+ * end. A function that has none of the addresses is jumped over too. Inside of one that has, each inlined
+ * call takes those addresses from its caller that its ranges hold; one that takes none is jumped over. What
+ * remains is a few bytes of each function, read once.
+ *
+ * Jumping may miss functions that stand inside of types or of other functions (members of local classes).
+ * When addresses are left over after the pass, it is made once more without jumps, for those addresses only.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strtab.h"
+#include "symbol/dwarf_int.h"
+
+enum { MAX_LEVELS = 4096, RANGE_BUDGET = 1 << 26 };
+
+struct walk {
+    struct worker *w;
+    struct unit *u, *line_unit;
+    const struct abbrevs *t;
+    const uint8_t *info, *end;
+    const struct query *queries;
+    size_t n_queries;
+    struct line_table *lines;
+    bool jump, jumped;
+};
+
+/* ---- what an entry tells ---- */
+
+struct extent { /* where an entry's code is */
+    uint64_t low, high;
+    bool is_list; /* else low and high */
+    uint64_t list;
+    bool list_is_index;
+    const uint8_t *after;   /* its attributes */
+    const uint8_t *sibling; /* NULL: not told */
+};
+
+static const uint8_t *sibling_at(const struct walk *k, const uint8_t *p, uint64_t unit_offset)
+{
+    uint64_t at = k->u->offset + unit_offset;
+    /* Forwards only, and inside of the unit: anything else would be a loop. */
+    return at > (uint64_t)(p - k->info) && at <= k->u->end ? k->info + at : NULL;
+}
+
+static bool extent_slow(const struct walk *k, const struct abbrev *a, const uint8_t *p, struct extent *x)
+{
+    struct rd r = {.p = p, .end = k->end};
+    struct value low = {0}, high = {0};
+    for (uint32_t i = 0; i < a->n_attrs; i++) {
+        const struct abbrev_attr *attr = &k->t->attrs[a->first_attr + i];
+        struct value v;
+        switch (attr->at) {
+        case DW_AT_low_pc:
+            form_read(k->u, &r, attr, &low);
+            break;
+        case DW_AT_high_pc:
+            form_read(k->u, &r, attr, &high);
+            break;
+        case DW_AT_ranges:
+            form_read(k->u, &r, attr, &v);
+            x->is_list = true;
+            x->list = v.u;
+            x->list_is_index = v.form == DW_FORM_rnglistx;
+            break;
+        case DW_AT_sibling:
+            form_read(k->u, &r, attr, &v);
+            if (!r.bad) x->sibling = sibling_at(k, p, v.u);
+            break;
+        default:
+            if (attr->form != DW_FORM_implicit_const) {
+                const uint8_t *after = form_skip(k->u, r.p, r.end, attr->form);
+                if (!after) return false;
+                r.p = after;
+            }
+        }
+        if (r.bad) return false;
+    }
+    x->after = r.p;
+    if (x->is_list || !low.form) return true;
+    if (!unit_address(k->u, &low, &x->low)) return true;
+    if (!high.form || unit_address(k->u, &high, &x->high)) return true;
+    x->high = x->low + high.u;
+    return true;
+}
+
+static inline bool extent_read(const struct walk *k, const struct abbrev *a, const uint8_t *p,
+                               struct extent *x)
+{
+    *x = (struct extent){0};
+    if (!a->quick) return extent_slow(k, a, p, x);
+    if ((size_t)(k->end - p) < a->n_fixed) return false;
+    if (a->has_ranges) {
+        uint32_t list;
+        memcpy(&list, p + a->ranges, 4);
+        x->is_list = true;
+        x->list = list;
+    } else {
+        memcpy(&x->low, p + a->low, 8);
+        if (a->high_bytes == 8) {
+            memcpy(&x->high, p + a->high, 8);
+        } else if (a->high_bytes == 4) {
+            uint32_t high;
+            memcpy(&high, p + a->high, 4);
+            x->high = high;
+        }
+        if (!a->high_is_address) x->high += x->low;
+    }
+    if (a->sibling >= 0) {
+        uint32_t sibling;
+        memcpy(&sibling, p + a->sibling, 4);
+        x->sibling = sibling_at(k, p, sibling);
+    }
+    x->after = abbrev_skip(k->u, k->t, a, p, k->end);
+    return x->after != NULL;
+}
+
+/* ---- names ---- */
+
+static struct known_origin *origin_slot(struct worker *w, uint64_t key)
+{
+    if (w->n_origins * 4 >= w->n_origin_slots * 3) {
+        size_t n = w->n_origin_slots ? w->n_origin_slots * 2 : 1024;
+        struct known_origin *old = w->origins, *grown = mem_zalloc(n * sizeof *grown);
+        for (size_t i = 0; i < w->n_origin_slots; i++) {
+            if (!old[i].key) continue;
+            size_t at = hash_u64(old[i].key) & (n - 1);
+            while (grown[at].key) at = (at + 1) & (n - 1);
+            grown[at] = old[i];
+        }
+        mem_free(old);
+        w->origins = grown;
+        w->n_origin_slots = n;
+    }
+    size_t at = hash_u64(key) & (w->n_origin_slots - 1);
+    while (w->origins[at].key && w->origins[at].key != key) at = (at + 1) & (w->n_origin_slots - 1);
+    return &w->origins[at];
+}
+
+static void forget_origins(struct worker *w)
+{
+    if (w->n_origins) memset(w->origins, 0, w->n_origin_slots * sizeof *w->origins);
+    w->n_origins = 0;
+}
+
+static const struct known_origin *find_origin(struct walk *k, uint64_t info_offset)
+{
+    struct known_origin *o = origin_slot(k->w, info_offset + 1);
+    if (o->key) return o;
+    k->w->n_origins++;
+    o->key = info_offset + 1;
+    origin_read(k->u, info_offset, &o->origin);
+    if (!o->origin.linkage_name) o->origin.linkage_name = o->origin.name;
+    struct names *names = k->w->dwarf->names;
+    o->function = !o->origin.linkage_name ? NULL
+                  : names                 ? names_demangle(names, o->origin.linkage_name)
+                                          : o->origin.linkage_name;
+    return o;
+}
+
+static const struct scope *new_scope(struct walk *k, const struct abbrev *a, const uint8_t *entry,
+                                     const uint8_t *p, const struct scope *parent)
+{
+    struct scope *s = arena_zalloc(k->w->memory, sizeof *s);
+    uint64_t origin = (uint64_t)(entry - k->info);
+    s->parent = parent;
+    if (parent) {
+        struct rd r = {.p = p, .end = k->end};
+        uint64_t file = 0;
+        bool has_file = false;
+        for (uint32_t i = 0; i < a->n_attrs && !r.bad; i++) {
+            const struct abbrev_attr *attr = &k->t->attrs[a->first_attr + i];
+            struct value v;
+            form_read(k->u, &r, attr, &v);
+            if (r.bad) break;
+            switch (attr->at) {
+            case DW_AT_abstract_origin: /* most are named by an entry of the same unit: known by its place */
+                if (v.form == DW_FORM_ref4 && v.u < k->u->end - k->u->offset &&
+                    k->u->offset + v.u >= k->u->first_entry)
+                    origin = k->u->offset + v.u;
+                break;
+            case DW_AT_call_file:
+                has_file = true;
+                file = v.u;
+                break;
+            case DW_AT_call_line:
+                s->call_line = v.u <= UINT32_MAX ? (uint32_t)v.u : 0;
+                break;
+            case DW_AT_call_column:
+                s->call_column = v.u <= UINT32_MAX ? (uint32_t)v.u : 0;
+                break;
+            default:
+                break;
+            }
+        }
+        if (has_file) s->call_file = line_file_path(k->line_unit, k->lines, file, k->w->memory);
+    }
+    const struct known_origin *o = find_origin(k, origin);
+    s->function = o->function;
+    s->linkage_name = o->origin.linkage_name;
+    s->start_line = o->origin.line;
+    return s;
+}
+
+/* ---- addresses ---- */
+
+static size_t first_not_below(const struct query *q, size_t n, uint64_t address)
+{
+    size_t low = 0;
+    while (n) {
+        size_t half = n / 2;
+        if (q[low + half].address < address) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low;
+}
+
+struct take { /* an entry that takes addresses from the one around it */
+    const struct abbrev *abbrev;
+    const uint8_t *entry, *attrs;
+    const struct scope *from; /* who has them now; NULL: nobody */
+    const struct scope *parent;
+    const struct scope *scope; /* the entry's own; made when it takes its first */
+    uint32_t first, end;       /* of what it took */
+};
+
+static void take_range(struct walk *k, const struct level *around, struct take *t, uint64_t low,
+                       uint64_t high)
+{
+    const struct query *q = k->queries;
+    uint32_t i = around->first, end = around->end;
+    if (end - i > 8)
+        i += (uint32_t)first_not_below(q + i, end - i, low);
+    else
+        while (i < end && q[i].address < low) i++;
+    for (; i < end && q[i].address < high; i++) {
+        if (k->w->scope_of[i] != t->from) continue;
+        if (!t->scope) {
+            t->scope = new_scope(k, t->abbrev, t->entry, t->attrs, t->parent);
+            t->first = i;
+            t->end = i + 1;
+        }
+        if (i < t->first) t->first = i;
+        if (i >= t->end) t->end = i + 1;
+        k->w->scope_of[i] = t->scope;
+    }
+}
+
+static void take_extent(struct walk *k, const struct level *around, struct take *t, const struct extent *x)
+{
+    if (around->first == around->end) return;
+    if (!x->is_list) {
+        if (range_is_code(k->u, x->low, x->high)) take_range(k, around, t, x->low, x->high);
+        return;
+    }
+    struct range_list *ranges = &k->w->ranges;
+    ranges->n = 0;
+    ranges_read(k->u, x->list, x->list_is_index, ranges);
+    for (size_t i = 0; i < ranges->n; i++)
+        take_range(k, around, t, ranges->items[i].low, ranges->items[i].high);
+}
+
+/* ---- the pass ---- */
+
+static struct level *push_level(struct worker *w, size_t depth)
+{
+    if (depth == w->cap_levels) w->levels = mem_grow(w->levels, &w->cap_levels, depth + 1, sizeof *w->levels);
+    return &w->levels[depth];
+}
+
+static inline uint64_t read_code(const uint8_t **p, const uint8_t *end)
+{
+    uint64_t code = *(*p)++;
+    if (code < 0x80) return code;
+    struct rd r = {.p = *p - 1, .end = end};
+    code = rd_varint(&r);
+    *p = r.bad ? end : r.p;
+    return code;
+}
+
+/* Inside of a function that has some of the addresses. Returns where it ends, NULL when the unit is damaged.
+ */
+static const uint8_t *walk_inside(struct walk *k, const uint8_t *p, struct level function)
+{
+    const struct level everything = {.end = (uint32_t)k->n_queries};
+    size_t depth = 0;
+    *push_level(k->w, depth) = function;
+    while (p < k->end) {
+        const uint8_t *entry = p;
+        uint64_t code = read_code(&p, k->end);
+        if (!code) {
+            if (depth-- == 0) return p;
+            continue;
+        }
+        const struct abbrev *a = abbrev_find(k->t, code);
+        if (!a->kind) return NULL;
+        struct level level = k->w->levels[depth];
+        if (a->kind == KIND_INLINED || a->kind == KIND_FUNCTION) {
+            struct extent x;
+            bool is_function = a->kind == KIND_FUNCTION;
+            if (a->kind == KIND_INLINED && level.first == level.end) {
+                p = abbrev_skip(k->u, k->t, a, p, k->end);
+                if (!p) return NULL;
+            } else {
+                if (!extent_read(k, a, p, &x)) return NULL;
+                struct take t = {.abbrev = a,
+                                 .entry = entry,
+                                 .attrs = p,
+                                 .from = is_function ? NULL : level.scope,
+                                 .parent = is_function ? NULL : level.scope};
+                take_extent(k, is_function ? &everything : &level, &t, &x);
+                p = x.after;
+                if (!t.scope && x.sibling && a->has_children) {
+                    p = x.sibling;
+                    continue;
+                }
+                level = (struct level){.scope = t.scope, .first = t.first, .end = t.end};
+            }
+        } else {
+            p = abbrev_skip(k->u, k->t, a, p, k->end);
+            if (!p) return NULL;
+        }
+        if (a->has_children) {
+            if (++depth >= MAX_LEVELS) return NULL;
+            *push_level(k->w, depth) = level;
+        }
+    }
+    return p;
+}
+
+static void walk_unit(struct walk *k)
+{
+    const struct level everything = {.end = (uint32_t)k->n_queries};
+    const uint8_t *p = k->info + k->u->first_entry, *end = k->end;
+    while (p && p < end && k->w->ranges.budget) {
+        const uint8_t *entry = p;
+        uint64_t code = read_code(&p, end);
+        if (!code) continue;
+        const struct abbrev *a = abbrev_find(k->t, code);
+        switch (a->kind) {
+        case KIND_UNKNOWN:
+            return;
+        case KIND_ABSTRACT:
+        case KIND_TYPE:
+            if (k->jump && a->sibling >= 0 && (size_t)(end - p) >= a->n_fixed) {
+                uint32_t sibling;
+                memcpy(&sibling, p + a->sibling, 4);
+                const uint8_t *to = sibling_at(k, p, sibling);
+                if (to) {
+                    k->jumped = true;
+                    p = to;
+                    continue;
+                }
+            }
+            break;
+        case KIND_FUNCTION: {
+            struct extent x;
+            if (!extent_read(k, a, p, &x)) return;
+            struct take t = {.abbrev = a, .entry = entry, .attrs = p};
+            take_extent(k, &everything, &t, &x);
+            p = x.after;
+            if (t.scope && a->has_children) {
+                p = walk_inside(k, p, (struct level){.scope = t.scope, .first = t.first, .end = t.end});
+            } else if (k->jump && x.sibling && a->has_children) {
+                k->jumped = true;
+                p = x.sibling;
+            }
+            continue;
+        }
+        default:
+            break;
+        }
+        p = abbrev_skip(k->u, k->t, a, p, end);
+    }
+}
+
+static void make_room(struct worker *w, size_t n)
+{
+    if (n > w->cap_queries) {
+        w->cap_queries = n * 2;
+        w->rows = mem_realloc(w->rows, w->cap_queries * sizeof *w->rows);
+        w->found = mem_realloc(w->found, w->cap_queries);
+        w->scope_of = mem_realloc(w->scope_of, w->cap_queries * sizeof *w->scope_of);
+    }
+    memset(w->found, 0, n);
+    memset(w->scope_of, 0, n * sizeof *w->scope_of);
+}
+
+void unit_lookup(struct worker *w, struct unit *u, const struct query *queries, size_t n, struct hit *hits)
+{
+    if (!unit_root(u)) return;
+    struct unit *split = u->root.dwo_name ? dwarf_split_unit(u) : NULL;
+    struct line_table lines;
+    make_room(w, n);
+    line_table_parse(u, &lines, &w->scratch);
+    struct walk k = {.w = w,
+                     .u = split ? split : u,
+                     .line_unit = u,
+                     .queries = queries,
+                     .n_queries = n,
+                     .lines = &lines,
+                     .jump = true};
+    k.t = k.u->abbrevs;
+    k.info = k.u->file->s.info.p;
+    k.end = k.info + k.u->end;
+    w->ranges.budget = RANGE_BUDGET;
+    walk_unit(&k);
+    bool left_over = false;
+    for (size_t i = 0; i < n; i++) left_over |= !w->scope_of[i];
+    if (left_over && k.jumped) {
+        k.jump = false;
+        walk_unit(&k);
+    }
+    line_lookup(u, &lines, queries, n, w->rows, w->found);
+    for (size_t i = 0; i < n; i++) {
+        struct hit *h = &hits[queries[i].index];
+        if (w->scope_of[i]) h->scope = w->scope_of[i];
+        if (!w->found[i]) continue;
+        h->file = line_file_path(u, &lines, w->rows[i].file, w->memory);
+        h->line = w->rows[i].line;
+        h->column = w->rows[i].column;
+        h->discriminator = w->rows[i].discriminator;
+    }
+    forget_origins(w);
+    arena_free(&w->scratch);
+}
+
+void worker_free(struct worker *w)
+{
+    mem_free(w->ranges.items);
+    mem_free(w->rows);
+    mem_free(w->found);
+    mem_free(w->scope_of);
+    mem_free(w->origins);
+    mem_free(w->levels);
+    arena_free(&w->scratch);
+}
