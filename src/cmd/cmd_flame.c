@@ -221,7 +221,8 @@ static int flame_of_profile(struct flame_arguments *a, int n, char **argv)
             command_failf("this profile has no sample type '%s', but:%s", a->common.sample, buf_cstr(&names));
         buf_free(&names);
     } else if (a->html) {
-        status = write_html(a, p, base, base_title, n == 1 && strcmp(argv[1], "-") ? last_part(argv[1]) : NULL);
+        status =
+            write_html(a, p, base, base_title, n == 1 && strcmp(argv[1], "-") ? last_part(argv[1]) : NULL);
     } else {
         struct flame_layout layout;
         struct flame_layout_options how = layout_options(a);

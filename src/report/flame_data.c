@@ -373,20 +373,34 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 static void write_values(const struct tree *t, const struct preorder *o, size_t value, bool zigzagged,
-                         struct buf *scratch)
+                         int64_t scale, struct buf *scratch)
 {
     size_t n_smaller = 0;
     for (size_t i = 0; i < o->n; i++) {
         int64_t v = o->node[i] == SMALLER ? o->smaller[n_smaller++ * t->n_values + value]
                                           : t->self[o->node[i] * t->n_values + value];
+        v /= scale;
         buf_varint(scratch, zigzagged ? zigzag(v) : (uint64_t)v);
     }
 }
 
-static void column_kinds(const struct tree *t, const struct preorder *o, char *kinds)
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* scales: what all values of a column can be divided by (times are multiples of the period): smaller to send,
+ * quicker to read. */
+static void column_kinds(const struct tree *t, const struct preorder *o, char *kinds, int64_t *scales)
 {
     size_t k = t->n_values, n_smaller = 0;
     memset(kinds, '0', k);
+    for (size_t c = 0; c < k; c++) scales[c] = 0;
     for (size_t i = 0; i < o->n; i++) {
         const int64_t *v = o->node[i] == SMALLER ? o->smaller + n_smaller++ * k : t->self + o->node[i] * k;
         for (size_t c = 0; c < k; c++) {
@@ -394,8 +408,14 @@ static void column_kinds(const struct tree *t, const struct preorder *o, char *k
                 kinds[c] = 'z';
             else if (v[c] > 0 && kinds[c] == '0')
                 kinds[c] = 'u';
+            if (v[c] && scales[c] != 1 && v[c] != INT64_MIN)
+                scales[c] = (int64_t)common_divisor((uint64_t)(v[c] < 0 ? -v[c] : v[c]), (uint64_t)scales[c]);
+            else if (v[c] == INT64_MIN)
+                scales[c] = 1;
         }
     }
+    for (size_t c = 0; c < k; c++)
+        if (!scales[c]) scales[c] = 1;
 }
 
 static void write_profile_facts(struct buf *h, const struct profile *p, const char *title,
@@ -424,7 +444,7 @@ static void write_profile_facts(struct buf *h, const struct profile *p, const ch
 
 static void write_header(const struct profile *p, const struct flame_data_options *options,
                          const struct tree *t, const struct preorder *o, size_t n_functions,
-                         const char *kinds, struct buf *out)
+                         const char *kinds, const int64_t *scales, struct buf *out)
 {
     struct buf h = {0};
     int shown = options->sample_type ? profile_sample_index(p, options->sample_type) : -1;
@@ -446,6 +466,9 @@ static void write_header(const struct profile *p, const struct flame_data_option
                                       : profile_default_sample_index(p),
                o->n, n_functions, o->max_depth, o->n_left_out, o->n_smaller ? n_functions - 1 : 0);
     buf_json(&h, kinds, t->n_values);
+    buf_str(&h, ",\"scales\":[");
+    for (size_t c = 0; c < t->n_values; c++) buf_printf(&h, c ? ",%lld" : "%lld", (long long)scales[c]);
+    buf_char(&h, ']');
     buf_str(&h, ",\"profile\":");
     write_profile_facts(&h, p, options->title, options->n_processes);
     if (options->base) {
@@ -478,9 +501,10 @@ static void write_tree(const struct profile *p, const struct flame_data_options 
     size_t n_functions = n_used + (o->n_smaller != 0);
 
     char *kinds = mem_alloc(t->n_values + 1);
-    column_kinds(t, o, kinds);
+    int64_t *scales = mem_array(t->n_values + 1, sizeof *scales);
+    column_kinds(t, o, kinds, scales);
     buf_str(out, "PPF1");
-    write_header(p, options, t, o, n_functions, kinds, out);
+    write_header(p, options, t, o, n_functions, kinds, scales, out);
 
     buf_str(&scratch, "all");
     for (size_t i = 1; i < n_used; i++) {
@@ -509,9 +533,10 @@ static void write_tree(const struct profile *p, const struct flame_data_options 
                                                      : wire[t->nodes[o->node[i]].function]);
     add_section(out, &scratch);
     for (size_t c = 0; c < t->n_values; c++) {
-        if (kinds[c] != '0') write_values(t, o, c, kinds[c] == 'z', &scratch);
+        if (kinds[c] != '0') write_values(t, o, c, kinds[c] == 'z', scales[c], &scratch);
         add_section(out, &scratch);
     }
+    mem_free(scales);
     mem_free(kinds);
     mem_free(wire);
     mem_free(ranks);

@@ -40,11 +40,15 @@ static struct decoded *decode(const struct buf *b, size_t n_columns)
     s = section(&r);
     for (size_t i = 0; i < d->n_nodes; i++) d->function[i] = (uint32_t)rd_varint(&s);
     const char *kinds = strstr(d->header, "\"columns\":\"") + 11;
+    char *scales = strstr(d->header, "\"scales\":[") + 10;
     for (size_t c = 0; c < n_columns; c++) {
+        long long scale = strtoll(scales, &scales, 10);
+        scales++;
         s = section(&r);
         for (size_t i = 0; i < d->n_nodes && kinds[c] != '0'; i++) {
             uint64_t v = rd_varint(&s);
             d->values[c][i] = kinds[c] == 'z' ? (int64_t)(v >> 1) ^ -(int64_t)(v & 1) : (int64_t)v;
+            d->values[c][i] *= scale;
         }
         CHECK_INT(rd_left(&s), 0);
     }

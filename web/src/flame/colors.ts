@@ -1,7 +1,7 @@
 // Colours of boxes. Chosen in OKLCH, where equal lightness looks equally light, so that text stays readable on every one of them.
 
 import type { FlameData } from "./data";
-import { kindOf, packageOf, type Kind } from "./names";
+import { groupKey, kindOf, languageOf, packageOf, type Kind } from "./names";
 import { hashNames } from "./tree";
 
 export type ColorMode = "package" | "kind" | "module" | "warm" | "diff";
@@ -69,7 +69,7 @@ export function functionColors(data: FlameData, mode: ColorMode, palette: Palett
   const count = data.names.length, out = new Uint32Array(count);
   const light = palette.dark ? 0.46 : 0.84, chroma = palette.dark ? 0.085 : 0.095;
   const hashes = mode === "warm" ? hashNames(data.names) : null;
-  const groups = new Map<string, Pixel>();
+  const groups = new Map<string, Pixel>(), alike = new Map<string, Pixel>(), languages = data.files.map(languageOf);
   for (let f = 0; f < count; f++) {
     if (f === 0 || (data.header.smaller && f === data.header.smaller)) {
       out[f] = palette.neutral;
@@ -78,6 +78,11 @@ export function functionColors(data: FlameData, mode: ColorMode, palette: Palett
     if (hashes) {
       const h = hashes[f];
       out[f] = oklch(light + 0.03 * spread(h ^ 0x55), chroma * 1.2, 25 + 65 * spread(h));
+      continue;
+    }
+    const near = groupKey(data.names[f], languages[data.fnFile[f]], data.fnModule[f]), known = near ? alike.get(near) : undefined;
+    if (known !== undefined) {
+      out[f] = known;
       continue;
     }
     const module = data.modules[data.fnModule[f]] ?? "";
@@ -93,6 +98,7 @@ export function functionColors(data: FlameData, mode: ColorMode, palette: Palett
       groups.set(key, color);
     }
     out[f] = color;
+    if (near) alike.set(near, color);
   }
   return out;
 }

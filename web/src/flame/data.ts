@@ -20,6 +20,7 @@ export interface Header {
   left_out: number;
   smaller: number;
   columns: string;
+  scales?: number[];
   profile: ProfileFacts;
   base?: ProfileFacts;
   ids?: number[];
@@ -90,31 +91,24 @@ function readUint32(bytes: Uint8Array, out: Uint32Array): void {
   }
 }
 
-function readNumbers(bytes: Uint8Array, kind: string, n: number): Float64Array {
+function readNumbers(bytes: Uint8Array, kind: string, scale: number, n: number): Float64Array {
   const out = new Float64Array(n);
   if (kind === "0") return out;
-  if (kind === "u") {
-    for (let i = 0, p = 0; i < n; i++) {
-      let b = bytes[p++];
-      let value = b & 127;
-      for (let scale = 128; b > 127; scale *= 128) {
-        b = bytes[p++];
-        value += (b & 127) * scale;
-      }
-      out[i] = value;
-    }
-    return out;
-  }
-  // Zigzag: the lowest bit is the sign. It is taken off first, so that large magnitudes lose low bits and never the sign.
+  const zigzag = kind === "z";
   for (let i = 0, p = 0; i < n; i++) {
     let b = bytes[p++];
-    const negative = b & 1;
-    let value = (b & 127) >> 1;
-    for (let scale = 64; b > 127; scale *= 128) {
-      b = bytes[p++];
-      value += (b & 127) * scale;
+    if (b < 128) { // nearly all
+      if (b) out[i] = zigzag ? (b & 1 ? -(b >> 1) - 1 : b >> 1) * scale : b * scale;
+      continue;
     }
-    out[i] = negative ? -value - 1 : value;
+    // Zigzag: the lowest bit is the sign. It is taken off first, so that large magnitudes lose low bits and never the sign.
+    const negative = zigzag ? b & 1 : 0;
+    let value = zigzag ? (b & 127) >> 1 : b & 127;
+    for (let place = zigzag ? 64 : 128; b > 127; place *= 128) {
+      b = bytes[p++];
+      value += (b & 127) * place;
+    }
+    out[i] = (negative ? -value - 1 : value) * scale;
   }
   return out;
 }
@@ -130,6 +124,36 @@ export function makeShape(n: number, fn: Uint32Array, depth: Uint16Array | Uint3
     open[++top] = i;
   }
   while (top >= 0) end[open[top--]] = n;
+  return { n, fn, depth, parent, end, maxDepth };
+}
+
+// Depths, functions, parents and ends in one go over the bytes: this is most of what opening a large profile costs.
+function readShape(n: number, steps: Uint8Array, ids: Uint8Array, maxDepth: number): Shape {
+  const depth = maxDepth < 65536 ? new Uint16Array(n) : new Uint32Array(n);
+  const fn = new Uint32Array(n), parent = new Uint32Array(n), end = new Uint32Array(n);
+  const open = new Uint32Array(maxDepth + 2);
+  let d = 0;
+  for (let i = 1, p = 1, q = 1; i < n; i++) {
+    let b = steps[p++], up = b & 127;
+    for (let shift = 7; b > 127; shift += 7) {
+      b = steps[p++];
+      up |= (b & 127) << shift;
+    }
+    const to = d + 1 - up;
+    for (; d >= to; d--) end[open[d]] = i;
+    d = to;
+    depth[i] = d;
+    parent[i] = open[d - 1];
+    open[d] = i;
+    b = ids[q++];
+    let id = b & 127;
+    for (let shift = 7; b > 127; shift += 7) {
+      b = ids[q++];
+      id |= (b & 127) << shift;
+    }
+    fn[i] = id;
+  }
+  for (; d >= 0; d--) end[open[d]] = n;
   return { n, fn, depth, parent, end, maxDepth };
 }
 
@@ -150,20 +174,8 @@ export function decodeFlame(bytes: Uint8Array): FlameData {
     return out;
   });
 
-  const steps = reader.section();
-  const depth = header.max_depth < 65536 ? new Uint16Array(n) : new Uint32Array(n);
-  for (let i = 1, p = 1, d = 0; i < n; i++) {
-    let b = steps[p++];
-    let up = b & 127;
-    for (let shift = 7; b > 127; shift += 7) {
-      b = steps[p++];
-      up |= (b & 127) << shift;
-    }
-    d = d + 1 - up;
-    depth[i] = d;
-  }
-  const fn = new Uint32Array(n);
-  readUint32(reader.section(), fn);
+  const steps = reader.section(), ids = reader.section();
+  const shape = readShape(n, steps, ids, header.max_depth);
   const columns: Uint8Array[] = [];
   for (let i = 0; i < header.columns.length; i++) columns.push(reader.section());
 
@@ -171,11 +183,11 @@ export function decodeFlame(bytes: Uint8Array): FlameData {
   return {
     header, names, files, modules,
     fnFile: perFunction[0], fnModule: perFunction[1], fnLine: perFunction[2],
-    shape: makeShape(n, fn, depth, header.max_depth),
+    shape,
     values(type, base) {
       const column = type * step + (base ? 1 : 0);
       if ((base && !header.base) || column >= columns.length) return new Float64Array(n);
-      return readNumbers(columns[column], header.columns[column], n);
+      return readNumbers(columns[column], header.columns[column], header.scales?.[column] ?? 1, n);
     },
   };
 }

@@ -21,6 +21,27 @@ export function kindOf(name: string, file: string, module: string): Kind {
   return /^[A-Za-z_][\w.@]*$/.test(name) ? "native" : "other";
 }
 
+const ENDINGS = /\.(?:(rs)|(go)|(java|kt|scala)|(py))$/;
+// Which language a source file is in, as far as kindOf looks at it.
+export function languageOf(file: string): number {
+  const m = ENDINGS.exec(file);
+  return m ? (m[1] ? 1 : m[2] ? 2 : m[3] ? 3 : 4) : 0;
+}
+
+// Names with the same key are of the same kind and package: what decides is looked at once for all of them.
+export function groupKey(name: string, language: number, module: number): string {
+  const last = name.charCodeAt(name.length - 1);
+  let cut = -1;
+  for (let i = 0; i < name.length && i < 300; i++) {
+    const c = name.charCodeAt(i);
+    if (c === 58 && i > 0) { cut = i; break; } // a::b
+    if (c === 46 || c === 47) { cut = name.lastIndexOf(".", 300); break; } // a.b.c, a/b.c
+    if (c === 40 || c === 60 || c === 32 || c === 91) return name; // ( < blank [: no telling from the beginning alone
+  }
+  const start = cut > 0 ? name.slice(0, cut) : name.slice(0, 6);
+  return last === 93 ? "" : `${start}\n${language}\n${module}\n${cut > 0 ? name[cut] : ""}${name.charCodeAt(name.length - 17) === 104 ? "h" : ""}`;
+}
+
 // The part of a name that people call a package: a Java package, a C++ namespace, a crate, a Go import path; else the module.
 export function packageOf(name: string, module: string, kind: Kind): string {
   if (kind === "java") {

@@ -16,15 +16,18 @@ export interface Tree extends Shape {
   partial: boolean; // a reversed tree whose lightest branches were not followed
 }
 
-function sumUp(shape: Shape, self: Float64Array): Float64Array {
-  const total = self.slice(), parent = shape.parent;
-  for (let i = shape.n - 1; i > 0; i--) total[parent[i]] += total[i];
-  return total;
-}
-
-function hasNegative(values: Float64Array): boolean {
-  for (let i = 0; i < values.length; i++) if (values[i] < 0) return true;
-  return false;
+// Backwards over the preorder: what stands behind a node one level deeper, up to here, are its children.
+function sumUp(shape: Shape, self: Float64Array): { total: Float64Array; negative: boolean } {
+  let negative = false;
+  const total = new Float64Array(shape.n), depth = shape.depth, below = new Float64Array(shape.maxDepth + 2);
+  for (let i = shape.n - 1; i >= 0; i--) {
+    const d = depth[i], own = self[i], sum = own + below[d + 1];
+    if (own < 0) negative = true;
+    below[d + 1] = 0;
+    below[d] += sum;
+    total[i] = sum;
+  }
+  return { total, negative };
 }
 
 export function weigh(value: number, base: number, mode: WidthMode): number {
@@ -35,8 +38,7 @@ export function weigh(value: number, base: number, mode: WidthMode): number {
   return value > base ? value - base : base - value;
 }
 
-function boxWidths(shape: Shape, self: Float64Array, baseSelf: Float64Array | null, total: Float64Array, mode: WidthMode): Float64Array {
-  if (!baseSelf && !hasNegative(self)) return total;
+function boxWidths(shape: Shape, self: Float64Array, baseSelf: Float64Array | null, mode: WidthMode): Float64Array {
   const width = new Float64Array(shape.n);
   for (let i = 0; i < shape.n; i++) width[i] = baseSelf ? weigh(self[i], baseSelf[i], mode) : Math.abs(self[i]);
   for (let i = shape.n - 1; i > 0; i--) width[shape.parent[i]] += width[i];
@@ -44,9 +46,9 @@ function boxWidths(shape: Shape, self: Float64Array, baseSelf: Float64Array | nu
 }
 
 export function makeTree(shape: Shape, self: Float64Array, baseSelf: Float64Array | null, mode: WidthMode, partial = false): Tree {
-  const total = sumUp(shape, self);
-  const baseTotal = baseSelf ? sumUp(shape, baseSelf) : null;
-  const width = boxWidths(shape, self, baseSelf, total, mode);
+  const { total, negative } = sumUp(shape, self);
+  const baseTotal = baseSelf ? sumUp(shape, baseSelf).total : null;
+  const width = baseSelf || negative ? boxWidths(shape, self, baseSelf, mode) : total;
   const x = new Float64Array(shape.n);
   const next = new Float64Array(shape.maxDepth + 2);
   const depth = shape.depth;
@@ -365,22 +367,34 @@ export function topRows(tree: Tree, functions: number): TopRows {
 }
 
 // The node a path of names leads to is kept in links as a number made of the names, so that it survives other orders and other data.
+function pathStep(hash: number, name: number): number {
+  return (Math.imul(hash ^ name, 0x9e3779b1) + 0x7f4a7c15) >>> 0;
+}
 export function pathHash(tree: Tree, node: number, nameHash: Uint32Array): string {
   const path: number[] = [];
   for (let i = node; i > 0; i = tree.parent[i]) path.push(tree.fn[i]);
   let a = 7, b = 11;
   for (let k = path.length - 1; k >= 0; k--) {
-    const h = nameHash[path[k]];
-    a = (Math.imul(a, 0x01000193) ^ h) >>> 0;
-    b = (Math.imul(b ^ h, 0x9e3779b1) + k) >>> 0;
+    a = pathStep(a, nameHash[path[k]]);
+    b = pathStep(b, Math.imul(nameHash[path[k]], 0x85ebca6b));
   }
   return path.length.toString(36) + "-" + a.toString(36) + b.toString(36).padStart(7, "0");
 }
 
 export function findPath(tree: Tree, hash: string, nameHash: Uint32Array): number {
   const length = parseInt(hash, 36);
-  if (!(length > 0)) return 0;
-  for (let i = 1; i < tree.n; i++) if (tree.depth[i] === length && pathHash(tree, i, nameHash) === hash) return i;
+  if (!(length > 0) || length > tree.maxDepth) return 0;
+  const tail = hash.slice(hash.indexOf("-") + 1), wantedA = parseInt(tail.slice(0, -7), 36), wantedB = parseInt(tail.slice(-7), 36);
+  const a = new Uint32Array(tree.maxDepth + 2).fill(7), b = new Uint32Array(tree.maxDepth + 2).fill(11), { depth, fn, end } = tree;
+  for (let i = 1; i < tree.n;) {
+    const d = depth[i], name = nameHash[fn[i]];
+    a[d] = pathStep(a[d - 1], name);
+    b[d] = pathStep(b[d - 1], Math.imul(name, 0x85ebca6b));
+    if (d === length) {
+      if (a[d] === wantedA && b[d] === wantedB) return i;
+      i = end[i];
+    } else i++;
+  }
   return 0;
 }
 

@@ -10,6 +10,14 @@ import { KINDS, kindOf, type Kind } from "./names";
 import { findPath, markedWidth, pathHash, type Tree } from "./tree";
 import type { View, Viewer } from "./viewer";
 
+export const isEmpty = (tree: Tree): boolean => tree.n <= 1 || tree.width[0] === 0;
+
+export function whyEmpty(viewer: Viewer): HTMLElement[] {
+  const raw = viewer.model.raw(), filtered = raw.n > 1 && raw.width[0] !== 0;
+  const text = h("p", {}, h("strong", {}, filtered ? t("noStacksLeft") : raw.n > 1 ? t("typeIsZero") : t("noSamples")));
+  return filtered || raw.n > 1 ? [text] : [text, h("p", { class: "muted" }, t("noSamplesHint"))];
+}
+
 export function describe(viewer: Viewer, tree: Tree, node: number): { name: string; lines: [string, string][]; place: string } {
   const { model, data } = viewer, unit = model.unit;
   const name = node === 0 ? t("all") : data.names[tree.fn[node]];
@@ -116,12 +124,10 @@ export class FlameView implements View {
   }
 
   private showEmpty(tree: Tree): void {
-    const none = tree.n <= 1 || tree.width[0] === 0;
+    const none = isEmpty(tree);
     this.empty.hidden = !none;
     this.canvas.element.hidden = none;
-    if (!none) return;
-    const raw = this.viewer.model.raw(), filtered = raw.n > 1 && raw.width[0] !== 0;
-    this.empty.replaceChildren(h("p", {}, h("strong", {}, filtered ? t("noStacksLeft") : raw.n > 1 ? t("typeIsZero") : t("noSamples"))), !filtered && raw.n <= 1 ? h("p", { class: "muted" }, t("noSamplesHint")) : "");
+    if (none) this.empty.replaceChildren(...whyEmpty(this.viewer));
   }
 
   private zoomTo(node: number): void {

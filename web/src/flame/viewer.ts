@@ -7,7 +7,7 @@ import { exportCsv, exportFolded, exportSpeedscope, exportSvg } from "./exports"
 import { formatStamp, formatTime, formatValue } from "./format";
 import { exactRegex, Model, searchRegex, type State } from "./model";
 import { CallersView } from "./view_callers";
-import { FlameView } from "./view_flame";
+import { FlameView, isEmpty, whyEmpty } from "./view_flame";
 import { GraphView } from "./view_graph";
 import { TableView } from "./view_table";
 import { TreeView } from "./view_tree";
@@ -40,6 +40,7 @@ export class Viewer {
   private readonly views = new Map<string, View>();
   private readonly tabs = new Map<string, HTMLButtonElement>();
   private readonly body = h("div", { class: "viewer-body" });
+  private readonly emptyBox = h("div", { class: "empty viewer-empty" });
   private readonly chips = h("div", { class: "chips" });
   private readonly matched = h("output", { class: "matched", "aria-live": "polite" });
   private readonly searchBox: HTMLInputElement;
@@ -295,9 +296,13 @@ export class Viewer {
     let view = this.views.get(id);
     const isNew = !view;
     if (!view) this.views.set(id, (view = this.makeView(id)));
+    // A flame graph says by itself that it is empty; for all others it is said here.
+    const none = !(view instanceof FlameView) && isEmpty(this.model.filtered());
+    this.body.classList.toggle("is-empty", none);
+    if (none) this.emptyBox.replaceChildren(...whyEmpty(this));
     if (this.current !== view) {
       this.current = view;
-      this.body.replaceChildren(view.element);
+      this.body.replaceChildren(this.emptyBox, view.element);
       if (!isNew) changed = new Set(Object.keys(this.state) as (keyof State)[]);
     }
     if (!this.state.q) this.setMatched("");
