@@ -29,7 +29,7 @@ void node_url_prepare(CURL *easy, const struct cluster_node *node, const char *u
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "procprof");
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "Go-http-client/1.1 (procprof)");
     if (node->token[0]) {
         char header[200];
         snprintf(header, sizeof header, "Authorization: Bearer %s", node->token);

@@ -1,0 +1,202 @@
+/* cmd_serve.c - `procprof serve`: the server of a cluster, or the agent of a host. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cmd/command.h"
+#include "cmd/options.h"
+#include "serve/cluster.h"
+#include "serve/server.h"
+
+struct arguments {
+    const char *config, *fe_conf, *be_conf, *data, *listen, *log_level, *pid_file, *log_file, *ports_file;
+    int64_t http_port, mysql_port;
+    struct option_list nodes, settings;
+    bool daemon, durable;
+};
+
+static void warn(void *context, const char *text)
+{
+    (void)context;
+    server_log(LOG_WARN_, "%s", text);
+}
+
+/* Files first, the command line last: it wins. */
+static int read_conf(const struct arguments *a, struct conf *conf, struct err *err)
+{
+    int bad = 0;
+    if (a->fe_conf) bad = conf_read(conf, a->fe_conf, CONF_FE_FILE, warn, NULL, err);
+    if (!bad && a->be_conf) bad = conf_read(conf, a->be_conf, CONF_BE_FILE, warn, NULL, err);
+    if (!bad && a->config) bad = conf_read(conf, a->config, CONF_OWN_FILE, warn, NULL, err);
+    char number[24];
+    if (!bad && a->http_port >= 0) {
+        snprintf(number, sizeof number, "%lld", (long long)a->http_port);
+        bad = conf_set(conf, CONF_HTTP_PORT, number, err);
+    }
+    if (!bad && a->mysql_port >= 0) {
+        snprintf(number, sizeof number, "%lld", (long long)a->mysql_port);
+        bad = conf_set(conf, CONF_QUERY_PORT, number, err);
+    }
+    if (!bad && a->listen) bad = conf_set(conf, CONF_LISTEN, a->listen, err);
+    if (!bad && a->log_level) bad = conf_set(conf, CONF_LOG_LEVEL, a->log_level, err);
+    struct buf lines = {0};
+    for (size_t i = 0; i < a->settings.n_items; i++) buf_printf(&lines, "%s\n", a->settings.items[i]);
+    for (size_t i = 0; i < a->nodes.n_items; i++) buf_printf(&lines, "node = %s\n", a->nodes.items[i]);
+    if (!bad && lines.len) bad = conf_parse(conf, lines.data, lines.len, "command line", CONF_OWN_FILE, warn, NULL, err);
+    buf_free(&lines);
+    return bad;
+}
+
+static char *data_dir(const struct arguments *a, const struct conf *conf)
+{
+    if (a->data) return mem_strdup(a->data);
+    const char *set = conf_text(conf, CONF_DATA_DIR);
+    return *set ? mem_strdup(set) : file_user_dir("DATA");
+}
+
+/* The parent waits until the child serves (or says why it does not), so that the exit status is true. */
+static int become_daemon(const struct arguments *a, const char *data, int *ret_report_fd)
+{
+    int fds[2];
+    struct err err;
+    if (file_make_dirs(data, 0700, &err)) return command_fail(&err);
+    char *log = a->log_file ? mem_strdup(a->log_file) : mem_printf("%s/procprof.log", data);
+    int log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (log_fd < 0) return command_failf("%s: %s", log, strerror(errno));
+    mem_free(log);
+    if (pipe2(fds, O_CLOEXEC)) return command_failf("pipe: %s", strerror(errno));
+    pid_t child = fork();
+    if (child < 0) return command_failf("fork: %s", strerror(errno));
+    if (child > 0) {
+        char text[500];
+        close(fds[1]);
+        size_t n = 0;
+        ssize_t got;
+        while (n < sizeof text - 1 && (got = read(fds[0], text + n, sizeof text - 1 - n)) > 0) n += (size_t)got;
+        text[n] = 0;
+        if (!strncmp(text, "ok", 2)) exit(0);
+        exit(command_failf("%s", n ? text : "the server ended at once; its log says why"));
+    }
+    setsid();
+    int null = open("/dev/null", O_RDWR);
+    dup2(null, 0);
+    dup2(log_fd, 1);
+    dup2(log_fd, 2);
+    if (null > 2) close(null);
+    *ret_report_fd = fds[1];
+    return 0;
+}
+
+static void report(int fd, const char *text)
+{
+    if (fd < 0) return;
+    ssize_t n = write(fd, text, strlen(text));
+    (void)n;
+    close(fd);
+}
+
+static void write_pid(const char *path)
+{
+    char text[24];
+    struct err err;
+    int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    if (file_write_atomic(path, text, (size_t)n, 0644, false, &err)) server_log(LOG_WARN_, "%s", err.text);
+}
+
+static int serve(const struct arguments *a)
+{
+    struct conf conf = {0};
+    struct err err = {0};
+    if (read_conf(a, &conf, &err)) return command_fail(&err);
+    char *data = data_dir(a, &conf), *own_pid_file = mem_printf("%s/procprof.pid", data);
+    int report_fd = -1;
+    if (a->daemon) {
+        int status = become_daemon(a, data, &report_fd);
+        if (status) return status;
+    }
+    /* Signals are waited for, not handled: blocked before any thread is made. */
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+
+    struct server *server;
+    struct server_options options = {
+        .data_dir = data, .version = PROCPROF_VERSION, .has_be_conf = a->be_conf != NULL, .durable = a->durable};
+    int bad = server_start(&conf, &options, &server, &err);
+    conf_free(&conf);
+    if (bad) {
+        report(report_fd, err.text);
+        return command_fail(&err);
+    }
+    const char *pid_file = a->pid_file ? a->pid_file : a->daemon ? own_pid_file : NULL;
+    if (pid_file) write_pid(pid_file);
+    if (a->ports_file) {
+        char text[64];
+        int n = snprintf(text, sizeof text, "http=%d mysql=%d\n", server_http_port(server), server_mysql_port(server));
+        if (file_write_atomic(a->ports_file, text, (size_t)n, 0644, false, &err)) server_log(LOG_WARN_, "%s", err.text);
+    }
+    report(report_fd, "ok");
+    for (;;) {
+        int signal;
+        if (sigwait(&signals, &signal)) continue;
+        if (signal != SIGHUP) {
+            server_log(LOG_INFO_, "ending on signal %d", signal);
+            break;
+        }
+        struct conf again = {0};
+        if (read_conf(a, &again, &err))
+            server_log(LOG_ERROR_, "not re-read: %s", err.text);
+        else
+            server_reload(server, &again);
+        conf_free(&again);
+    }
+    server_stop(server);
+    if (pid_file) unlink(pid_file);
+    mem_free(own_pid_file);
+    mem_free(data);
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments a = {.http_port = -1, .mysql_port = -1};
+    struct option table[] = {
+        {0, "config", OPTION_TEXT, &a.config, "FILE", "settings and nodes of our own (docs/server.md)"},
+        {0, "fe-conf", OPTION_TEXT, &a.fe_conf, "FILE", "fe.conf of StarRocks: the proc_profile_* keys, ports, sys_log_dir"},
+        {0, "be-conf", OPTION_TEXT, &a.be_conf, "FILE", "be.conf: this host's backend becomes a node"},
+        {0, "data", OPTION_TEXT, &a.data, "DIR", "where nodes, users and profiles are kept (the user's data folder)"},
+        {0, "http-port", OPTION_INT, &a.http_port, "PORT", "of the page and the API (8030); 0: any free one"},
+        {0, "mysql-port", OPTION_INT, &a.mysql_port, "PORT", "of the MySQL protocol (9030); 0: any free one"},
+        {0, "listen", OPTION_TEXT, &a.listen, "ADDRESS", "once root has a password; loopback before"},
+        {0, "node", OPTION_LIST, &a.nodes, "'BE host:port'", "a node to collect from; may be given several times"},
+        {0, "set", OPTION_LIST, &a.settings, "KEY=VALUE", "any setting of a conf file"},
+        {0, "log-level", OPTION_TEXT, &a.log_level, "LEVEL", "error, warn, info or debug"},
+        {0, "daemon", OPTION_FLAG, &a.daemon, NULL, "serve in the background; log to DIR/procprof.log"},
+        {0, "pid-file", OPTION_TEXT, &a.pid_file, "FILE", "write the process id there"},
+        {0, "log-file", OPTION_TEXT, &a.log_file, "FILE", "of a daemon"},
+        {0, "ports-file", OPTION_TEXT, &a.ports_file, "FILE", "write the ports there once it serves"},
+        {0, "durable", OPTION_FLAG, &a.durable, NULL, "wait for the disk at each profile: survives a power cut"},
+        {0}};
+    struct options_help help = {
+        "procprof serve [OPTIONS]",
+        "Collects profiles from the nodes of a cluster, keeps them, shows them in a browser, and obeys the mysql client.",
+        "  procprof serve                                       # http://localhost:8030/ and mysql -h 127.0.0.1 -P 9030 -u root\n"
+        "  procprof serve --node 'BE 127.0.0.1:8060' --set be_profile_types=cpu,heap\n"
+        "  procprof serve --fe-conf fe.conf --be-conf be.conf --daemon\n"};
+    int n = options_parse(argc, argv, table, &help);
+    if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
+    if (n > 0) return command_failf("serve takes no arguments, only options: '%s'", argv[1]);
+    return serve(&a);
+}
+
+COMMAND(serve, "serve", "serve", "the server: nodes, collector, web page, MySQL protocol", run)

@@ -1,0 +1,20 @@
+/* archive.h - the frontend's `….html.tar.gz`: a page, and behind it (when we made it) the profile it was made from. */
+#ifndef SERVE_ARCHIVE_H
+#define SERVE_ARCHIVE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/file.h"
+
+/* The first entry whose name ends so (".html", ".pprof"), unpacked. ERR_NOT_FOUND when there is none. */
+int archive_entry(const void *data, size_t len, const char *ending, struct bytes *ret_bytes, struct err *err);
+
+struct archive_file {
+    const char *name;
+    const void *data;
+    size_t len;
+};
+void archive_make(const struct archive_file *files, size_t n_files, long long mtime_s, struct bytes *ret_bytes);
+
+#endif

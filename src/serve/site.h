@@ -1,0 +1,33 @@
+/* site.h - everything the HTTP side reaches: made once by server.c, then only read. */
+#ifndef SERVE_SITE_H
+#define SERVE_SITE_H
+
+#include "serve/cluster.h"
+#include "serve/collector.h"
+#include "serve/events.h"
+#include "serve/http.h"
+#include "serve/sessions.h"
+#include "serve/views.h"
+#include "store/store.h"
+
+struct site {
+    struct cluster *cluster;     /* NULL in file mode */
+    struct store *store;
+    struct collector *collector; /* NULL in file mode */
+    struct views *views;
+    struct events *events;
+    struct sessions *sessions;
+    const char *version;
+    char *agent_token; /* lets another procprof in as a looker; NULL: none */
+    bool is_tls;
+    /* File mode: names of the files by id, 1 and up */
+    char **file_names;
+    size_t n_file_names;
+    int64_t started_ms;
+    uint64_t n_requests, n_errors;
+};
+
+const struct http_route *site_route(struct site *site, struct http_request *q, int *ret_status);
+void site_identify(struct site *site, struct http_request *q); /* sessions.c */
+
+#endif

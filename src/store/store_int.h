@@ -1,0 +1,74 @@
+/* store_int.h - the inside of struct store, for store*.c only.
+ *
+ * Locks, in the order they may be taken: change (files and index change together: one publish, removal or look-through at a time),
+ * lock (the records; held shortly, never while touching the disk), db_lock.
+ */
+#ifndef STORE_STORE_INT_H
+#define STORE_STORE_INT_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "base/strtab.h"
+#include "store/db.h"
+#include "store/store.h"
+
+struct record {
+    int64_t id, time_ms, duration_ms, size_bytes, derived_bytes, samples;
+    int32_t node;
+    uint32_t sample_types; /* string */
+    uint8_t type, form;
+    bool has_data, cannot_delete;
+    char stamp[PROFILE_STAMP_LEN + 1];
+};
+
+struct folder {
+    int32_t node;
+    char *dir;
+    bool is_shared;
+    struct timespec seen; /* its mtime when it was last looked through */
+};
+
+struct store {
+    pthread_mutex_t change, lock, db_lock;
+    struct db db;
+    int lock_fd;
+    char *dir;
+    int64_t (*now_ms)(void);
+    bool durable;
+
+    struct record *records; /* by time, then id */
+    size_t n_records, cap_records;
+    struct strtab texts;
+    int64_t total_bytes, last_id;
+    struct folder *folders;
+    size_t n_folders, cap_folders;
+    struct store_state counts;
+    uint64_t n_temporary;
+
+    void (*watcher)(void *context, enum store_event event, const struct store_profile *p);
+    void *watcher_context;
+
+    pthread_t retention;
+    bool retention_runs, retention_stops, retention_woken;
+    pthread_cond_t retention_wake;
+    struct store_limits (*limits)(void *context);
+    void *limits_context;
+};
+
+/* With `lock` held. */
+struct record *record_by_id(struct store *s, int64_t id);
+void record_insert(struct store *s, const struct record *r);
+void record_copy(struct store *s, const struct record *r, struct store_profile *out);
+bool record_remove(struct store *s, int64_t id, struct store_profile *ret_removed);
+int64_t record_new_id(struct store *s);
+
+void store_tell(struct store *s, enum store_event event, const struct store_profile *p); /* without locks */
+char *folder_of(struct store *s, int32_t node, bool make, struct err *err);              /* mem_free */
+
+void index_insert(struct store *s, const struct record *r, const char *sample_types);
+void index_remove(struct store *s, int64_t id);
+/* Unlinks the file and what was derived from it. 0, or errno. */
+int unlink_profile(struct store *s, const struct store_profile *p);
+
+#endif
