@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cmd/command.h"
@@ -49,7 +50,8 @@ static int read_conf(const struct arguments *a, struct conf *conf, struct err *e
     struct buf lines = {0};
     for (size_t i = 0; i < a->settings.n_items; i++) buf_printf(&lines, "%s\n", a->settings.items[i]);
     for (size_t i = 0; i < a->nodes.n_items; i++) buf_printf(&lines, "node = %s\n", a->nodes.items[i]);
-    if (!bad && lines.len) bad = conf_parse(conf, lines.data, lines.len, "command line", CONF_OWN_FILE, warn, NULL, err);
+    if (!bad && lines.len)
+        bad = conf_parse(conf, lines.data, lines.len, "command line", CONF_OWN_FILE, warn, NULL, err);
     buf_free(&lines);
     return bad;
 }
@@ -79,7 +81,8 @@ static int become_daemon(const struct arguments *a, const char *data, int *ret_r
         close(fds[1]);
         size_t n = 0;
         ssize_t got;
-        while (n < sizeof text - 1 && (got = read(fds[0], text + n, sizeof text - 1 - n)) > 0) n += (size_t)got;
+        while (n < sizeof text - 1 && (got = read(fds[0], text + n, sizeof text - 1 - n)) > 0)
+            n += (size_t)got;
         text[n] = 0;
         if (!strncmp(text, "ok", 2)) exit(0);
         exit(command_failf("%s", n ? text : "the server ended at once; its log says why"));
@@ -130,8 +133,10 @@ static int serve(const struct arguments *a)
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
 
     struct server *server;
-    struct server_options options = {
-        .data_dir = data, .version = PROCPROF_VERSION, .has_be_conf = a->be_conf != NULL, .durable = a->durable};
+    struct server_options options = {.data_dir = data,
+                                     .version = PROCPROF_VERSION,
+                                     .has_be_conf = a->be_conf != NULL,
+                                     .durable = a->durable};
     int bad = server_start(&conf, &options, &server, &err);
     conf_free(&conf);
     if (bad) {
@@ -142,8 +147,10 @@ static int serve(const struct arguments *a)
     if (pid_file) write_pid(pid_file);
     if (a->ports_file) {
         char text[64];
-        int n = snprintf(text, sizeof text, "http=%d mysql=%d\n", server_http_port(server), server_mysql_port(server));
-        if (file_write_atomic(a->ports_file, text, (size_t)n, 0644, false, &err)) server_log(LOG_WARN_, "%s", err.text);
+        int n = snprintf(text, sizeof text, "http=%d mysql=%d\n", server_http_port(server),
+                         server_mysql_port(server));
+        if (file_write_atomic(a->ports_file, text, (size_t)n, 0644, false, &err))
+            server_log(LOG_WARN_, "%s", err.text);
     }
     report(report_fd, "ok");
     for (;;) {
@@ -172,25 +179,31 @@ static int run(int argc, char **argv)
     struct arguments a = {.http_port = -1, .mysql_port = -1};
     struct option table[] = {
         {0, "config", OPTION_TEXT, &a.config, "FILE", "settings and nodes of our own (docs/server.md)"},
-        {0, "fe-conf", OPTION_TEXT, &a.fe_conf, "FILE", "fe.conf of StarRocks: the proc_profile_* keys, ports, sys_log_dir"},
+        {0, "fe-conf", OPTION_TEXT, &a.fe_conf, "FILE",
+         "fe.conf of StarRocks: the proc_profile_* keys, ports, sys_log_dir"},
         {0, "be-conf", OPTION_TEXT, &a.be_conf, "FILE", "be.conf: this host's backend becomes a node"},
-        {0, "data", OPTION_TEXT, &a.data, "DIR", "where nodes, users and profiles are kept (the user's data folder)"},
+        {0, "data", OPTION_TEXT, &a.data, "DIR",
+         "where nodes, users and profiles are kept (the user's data folder)"},
         {0, "http-port", OPTION_INT, &a.http_port, "PORT", "of the page and the API (8030); 0: any free one"},
         {0, "mysql-port", OPTION_INT, &a.mysql_port, "PORT", "of the MySQL protocol (9030); 0: any free one"},
         {0, "listen", OPTION_TEXT, &a.listen, "ADDRESS", "once root has a password; loopback before"},
-        {0, "node", OPTION_LIST, &a.nodes, "'BE host:port'", "a node to collect from; may be given several times"},
+        {0, "node", OPTION_LIST, &a.nodes, "'BE host:port'",
+         "a node to collect from; may be given several times"},
         {0, "set", OPTION_LIST, &a.settings, "KEY=VALUE", "any setting of a conf file"},
         {0, "log-level", OPTION_TEXT, &a.log_level, "LEVEL", "error, warn, info or debug"},
         {0, "daemon", OPTION_FLAG, &a.daemon, NULL, "serve in the background; log to DIR/procprof.log"},
         {0, "pid-file", OPTION_TEXT, &a.pid_file, "FILE", "write the process id there"},
         {0, "log-file", OPTION_TEXT, &a.log_file, "FILE", "of a daemon"},
         {0, "ports-file", OPTION_TEXT, &a.ports_file, "FILE", "write the ports there once it serves"},
-        {0, "durable", OPTION_FLAG, &a.durable, NULL, "wait for the disk at each profile: survives a power cut"},
+        {0, "durable", OPTION_FLAG, &a.durable, NULL,
+         "wait for the disk at each profile: survives a power cut"},
         {0}};
     struct options_help help = {
         "procprof serve [OPTIONS]",
-        "Collects profiles from the nodes of a cluster, keeps them, shows them in a browser, and obeys the mysql client.",
-        "  procprof serve                                       # http://localhost:8030/ and mysql -h 127.0.0.1 -P 9030 -u root\n"
+        "Collects profiles from the nodes of a cluster, keeps them, shows them in a browser, and obeys the "
+        "mysql client.",
+        "  procprof serve                                       # http://localhost:8030/ and mysql -h "
+        "127.0.0.1 -P 9030 -u root\n"
         "  procprof serve --node 'BE 127.0.0.1:8060' --set be_profile_types=cpu,heap\n"
         "  procprof serve --fe-conf fe.conf --be-conf be.conf --daemon\n"};
     int n = options_parse(argc, argv, table, &help);

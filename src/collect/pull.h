@@ -1,7 +1,7 @@
 /* pull.h - many HTTP transfers at the same time, on one thread: a slow or silent server delays nobody else.
  *
- * The caller prepares a curl handle (URL, headers, limits) and hands it over; pull takes the body, bounded, and tells when it is
- * over. Callbacks run on pull's thread and must be short.
+ * The caller prepares a curl handle (URL, headers, limits) and hands it over; pull takes the body, bounded,
+ * and tells when it is over. Callbacks run on pull's thread and must be short.
  */
 #ifndef COLLECT_PULL_H
 #define COLLECT_PULL_H

@@ -16,7 +16,8 @@ static bool no_nodes(struct http_request *q, struct http_answer *a)
     return true;
 }
 
-static void audit(struct http_request *q, int bad, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void audit(struct http_request *q, int bad, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static void audit(struct http_request *q, int bad, const char *format, ...)
 {
     char what[300];
@@ -32,11 +33,12 @@ static void audit(struct http_request *q, int bad, const char *format, ...)
 static void type_json(const struct collector_type *t, struct buf *out)
 {
     buf_printf(out,
-               "{\"type\":\"%s\",\"enabled\":%s,\"interval_s\":%lld,\"duration_s\":%lld,\"next_ms\":%lld,\"last_ms\":%lld,"
+               "{\"type\":\"%s\",\"enabled\":%s,\"interval_s\":%lld,\"duration_s\":%lld,\"next_ms\":%lld,"
+               "\"last_ms\":%lld,"
                "\"backoff_until_ms\":%lld,\"failures\":%u,\"running\":%s,\"error\":",
                profile_type_name(t->type), t->enabled ? "true" : "false", (long long)t->interval_s,
-               (long long)t->duration_s, (long long)t->next_ms, (long long)t->last_ms, (long long)t->backoff_until_ms,
-               t->failures, t->running ? "true" : "false");
+               (long long)t->duration_s, (long long)t->next_ms, (long long)t->last_ms,
+               (long long)t->backoff_until_ms, t->failures, t->running ? "true" : "false");
     buf_json(out, t->error, strlen(t->error));
     buf_char(out, '}');
 }
@@ -53,9 +55,10 @@ static void node_json(struct site *site, const struct cluster_node *n, struct bu
     buf_printf(out, "{\"id\":%d,\"role\":\"%s\"", n->id, cluster_role_name(n->role));
     field(out, "name", n->name);
     field(out, "host", n->host);
-    buf_printf(out, ",\"port\":%u,\"http_port\":%u,\"brpc_port\":%u,\"alive\":%s,\"last_seen_ms\":%lld,\"self\":%s", n->port,
-               n->http_port, n->brpc_port, n->alive ? "true" : "false", (long long)n->last_heartbeat_ms,
-               n->is_self ? "true" : "false");
+    buf_printf(
+        out, ",\"port\":%u,\"http_port\":%u,\"brpc_port\":%u,\"alive\":%s,\"last_seen_ms\":%lld,\"self\":%s",
+        n->port, n->http_port, n->brpc_port, n->alive ? "true" : "false", (long long)n->last_heartbeat_ms,
+        n->is_self ? "true" : "false");
     field(out, "error", n->error);
     field(out, "version", n->version);
     buf_str(out, ",\"types\":[");
@@ -111,8 +114,9 @@ void api_node_add(struct http_request *q, struct http_answer *a)
     char role[8] = "";
     int32_t id = 0;
     int bad = json_read_object(q->body.data, q->body.len, o, &err);
-    bool good = !bad && take_text(o, "role", role, sizeof role) && take_text(o, "host", n.host, sizeof n.host) &&
-                take_text(o, "name", n.name, sizeof n.name) && take_text(o, "token", n.token, sizeof n.token) &&
+    bool good = !bad && take_text(o, "role", role, sizeof role) &&
+                take_text(o, "host", n.host, sizeof n.host) && take_text(o, "name", n.name, sizeof n.name) &&
+                take_text(o, "token", n.token, sizeof n.token) &&
                 take_text(o, "jvm", n.jvm_match, sizeof n.jvm_match) && take_port(o, "port", &n.port) &&
                 take_port(o, "http_port", &n.http_port) && take_port(o, "brpc_port", &n.brpc_port);
     mem_free(o);
@@ -207,11 +211,12 @@ void api_job_json(struct site *site, int64_t id, struct buf *out)
     static const char *const states[] = {"waiting", "running", "done", "failed"};
     struct collector_job j;
     if (collector_job(site->collector, id, &j)) return;
-    buf_printf(out,
-               "{\"id\":%lld,\"node\":%d,\"type\":\"%s\",\"state\":\"%s\",\"progress\":%.3f,\"elapsed_ms\":%lld,"
-               "\"seconds\":%g,\"profile_id\":%lld,\"error\":",
-               (long long)j.id, j.node, profile_type_name(j.type), states[j.state], j.progress, (long long)j.elapsed_ms,
-               j.seconds, (long long)j.profile_id);
+    buf_printf(
+        out,
+        "{\"id\":%lld,\"node\":%d,\"type\":\"%s\",\"state\":\"%s\",\"progress\":%.3f,\"elapsed_ms\":%lld,"
+        "\"seconds\":%g,\"profile_id\":%lld,\"error\":",
+        (long long)j.id, j.node, profile_type_name(j.type), states[j.state], j.progress,
+        (long long)j.elapsed_ms, j.seconds, (long long)j.profile_id);
     buf_json(out, j.error, strlen(j.error));
     buf_char(out, '}');
 }

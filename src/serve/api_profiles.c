@@ -34,7 +34,8 @@ bool api_parse_ids(const char *text, size_t max, int64_t **ret_ids, size_t *ret_
     return true;
 }
 
-static const char *prefixed(struct http_request *q, const char *prefix, const char *name, const char *fallback_prefix)
+static const char *prefixed(struct http_request *q, const char *prefix, const char *name,
+                            const char *fallback_prefix)
 {
     char key[40];
     snprintf(key, sizeof key, "%s%s", prefix, name);
@@ -54,8 +55,8 @@ static bool parse_time(const char *text, int64_t *value)
 }
 
 /* The nodes, type and times of a query; nodes go into *ret_nodes (mem_free). */
-static bool parse_query(struct http_request *q, struct http_answer *a, const char *prefix, struct store_query *query,
-                        int32_t **ret_nodes)
+static bool parse_query(struct http_request *q, struct http_answer *a, const char *prefix,
+                        struct store_query *query, int32_t **ret_nodes)
 {
     const char *node = prefixed(q, prefix, "node", "x"), *type = prefixed(q, prefix, "type", "x");
     *ret_nodes = NULL;
@@ -86,8 +87,8 @@ static bool parse_query(struct http_request *q, struct http_answer *a, const cha
     return good;
 }
 
-bool api_select(struct http_request *q, struct http_answer *a, const char *prefix, struct store_profile **ret_list,
-                size_t *ret_n, size_t *ret_dropped)
+bool api_select(struct http_request *q, struct http_answer *a, const char *prefix,
+                struct store_profile **ret_list, size_t *ret_n, size_t *ret_dropped)
 {
     struct store *store = q->site->store;
     char key[24];
@@ -140,11 +141,12 @@ static void profile_json(struct site *site, const struct store_profile *p, struc
     const char *file = site->file_names && p->id >= 1 && (size_t)p->id <= site->n_file_names
                            ? site->file_names[p->id - 1]
                            : p->file;
-    buf_printf(out,
-               "{\"id\":%lld,\"node\":%d,\"type\":\"%s\",\"time_ms\":%lld,\"duration_ms\":%lld,\"size_bytes\":%lld,"
-               "\"samples\":%lld,\"file\":",
-               (long long)p->id, p->node, profile_type_name(p->type), (long long)p->time_ms, (long long)p->duration_ms,
-               (long long)p->size_bytes, (long long)p->samples);
+    buf_printf(
+        out,
+        "{\"id\":%lld,\"node\":%d,\"type\":\"%s\",\"time_ms\":%lld,\"duration_ms\":%lld,\"size_bytes\":%lld,"
+        "\"samples\":%lld,\"file\":",
+        (long long)p->id, p->node, profile_type_name(p->type), (long long)p->time_ms,
+        (long long)p->duration_ms, (long long)p->size_bytes, (long long)p->samples);
     buf_json(out, file, strlen(file));
     buf_str(out, ",\"sample_types\":[");
     const char *at = p->sample_types;
@@ -162,7 +164,9 @@ void api_profiles(struct http_request *q, struct http_answer *a)
     int64_t limit = 200, before = 0;
     struct store_query query = {0};
     int32_t *nodes = NULL;
-    if (!http_query_int(q, a, "limit", 1, MAX_LIST, &limit) || !http_query_int(q, a, "before", 0, INT64_MAX, &before)) return;
+    if (!http_query_int(q, a, "limit", 1, MAX_LIST, &limit) ||
+        !http_query_int(q, a, "before", 0, INT64_MAX, &before))
+        return;
     if (parse_query(q, a, "", &query, &nodes)) {
         query.limit = (size_t)limit + 1;
         query.before_id = before;
@@ -204,16 +208,16 @@ void api_timeline(struct http_request *q, struct http_answer *a)
     if (bucket_ms < 1) bucket_ms = 1;
     struct store_bucket *list;
     size_t n = store_timeline(q->site->store, &query, bucket_ms, &list);
-    buf_printf(&a->body, "{\"from_ms\":%lld,\"to_ms\":%lld,\"bucket_ms\":%lld,\"series\":[", (long long)query.from_ms,
-               (long long)query.to_ms, (long long)bucket_ms);
+    buf_printf(&a->body, "{\"from_ms\":%lld,\"to_ms\":%lld,\"bucket_ms\":%lld,\"series\":[",
+               (long long)query.from_ms, (long long)query.to_ms, (long long)bucket_ms);
     for (size_t i = 0; i < n; i++) {
         bool is_new = !i || list[i].node != list[i - 1].node || list[i].type != list[i - 1].type;
         if (is_new)
             buf_printf(&a->body, "%s{\"node\":%d,\"type\":\"%s\",\"buckets\":[", i ? "]}," : "", list[i].node,
                        profile_type_name(list[i].type));
-        buf_printf(&a->body, "%s{\"t_ms\":%lld,\"profiles\":%lld,\"samples\":%lld,\"bytes\":%lld}", is_new ? "" : ",",
-                   (long long)list[i].t_ms, (long long)list[i].profiles, (long long)list[i].samples,
-                   (long long)list[i].bytes);
+        buf_printf(&a->body, "%s{\"t_ms\":%lld,\"profiles\":%lld,\"samples\":%lld,\"bytes\":%lld}",
+                   is_new ? "" : ",", (long long)list[i].t_ms, (long long)list[i].profiles,
+                   (long long)list[i].samples, (long long)list[i].bytes);
     }
     buf_str(&a->body, n ? "]}]}" : "]}");
     mem_free(list);
@@ -240,7 +244,8 @@ void api_raw(struct http_request *q, struct http_answer *a)
     a->fd_len = (uint64_t)st.st_size;
     a->type = "application/octet-stream";
     a->may_keep = true;
-    snprintf(a->etag, sizeof a->etag, "\"%llx-%llx\"", (unsigned long long)p.id, (unsigned long long)st.st_size);
+    snprintf(a->etag, sizeof a->etag, "\"%llx-%llx\"", (unsigned long long)p.id,
+             (unsigned long long)st.st_size);
     http_add_header(a, "Content-Disposition", "attachment; filename=\"%s\"", p.file);
 }
 
@@ -258,12 +263,13 @@ static void let_go(void *context)
     mem_free(h);
 }
 
-static void send_view(struct http_request *q, struct http_answer *a, enum view_kind kind, const char *function,
-                      size_t n_rows, bool as_file)
+static void send_view(struct http_request *q, struct http_answer *a, enum view_kind kind,
+                      const char *function, size_t n_rows, bool as_file)
 {
     struct store_profile *list = NULL, *base = NULL;
     size_t n = 0, n_base = 0, dropped = 0, base_dropped = 0;
-    if (!api_select(q, a, "", &list, &n, &dropped) || !api_select(q, a, "base_", &base, &n_base, &base_dropped)) {
+    if (!api_select(q, a, "", &list, &n, &dropped) ||
+        !api_select(q, a, "base_", &base, &n_base, &base_dropped)) {
         mem_free(list);
         mem_free(base);
         return;
@@ -277,7 +283,8 @@ static void send_view(struct http_request *q, struct http_answer *a, enum view_k
                              .sample = sample && *sample ? sample : NULL,
                              .function = function,
                              .n_rows = n_rows};
-    bool base_named = http_query(q, "base_ids") || http_query(q, "base_from_ms") || http_query(q, "base_to_ms");
+    bool base_named =
+        http_query(q, "base_ids") || http_query(q, "base_from_ms") || http_query(q, "base_to_ms");
     if (!n) {
         http_error(a, 404, "nothing was selected, or no profile was found");
     } else if (base_named && !n_base) {
@@ -291,8 +298,9 @@ static void send_view(struct http_request *q, struct http_answer *a, enum view_k
         http_add_header(a, "X-Procprof-Profiles", "%zu", n);
         http_add_header(a, "X-Procprof-Dropped", "%zu", dropped);
         if (as_file)
-            http_add_header(a, "Content-Disposition", "attachment; filename=\"%s-%s%s.%s\"", profile_type_name(list[0].type),
-                            list[0].stamp, n > 1 ? "-merged" : "", view_file_ending(kind));
+            http_add_header(a, "Content-Disposition", "attachment; filename=\"%s-%s%s.%s\"",
+                            profile_type_name(list[0].type), list[0].stamp, n > 1 ? "-merged" : "",
+                            view_file_ending(kind));
         const char *known = http_header(q, "If-None-Match");
         if (!known || !strstr(known, a->etag)) { /* else http.c says 304, and there is nothing to make */
             const struct view *view;
@@ -354,10 +362,13 @@ void api_export(struct http_request *q, struct http_answer *a)
         return;
     }
     send_view(q, a, kind, NULL, 0, true);
-    if (!a->status && kind == VIEW_HTML) /* a file to keep, but somebody may open it here: its own script must run */
-        a->csp = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+    if (!a->status &&
+        kind == VIEW_HTML) /* a file to keep, but somebody may open it here: its own script must run */
+        a->csp = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src "
+                 "'unsafe-inline'; img-src data: blob:";
     if (!a->status && kind == VIEW_SVG)
-        a->csp = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
+        a->csp = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src "
+                 "'unsafe-inline'";
 }
 
 void api_open(struct http_request *q, struct http_answer *a)
@@ -368,7 +379,8 @@ void api_open(struct http_request *q, struct http_answer *a)
         http_error(a, 400, "the body must be a profile");
         return;
     }
-    int bad = views_open(q->site->views, q->body.data, q->body.len, name && *name ? name : "profile", &a->body, &err);
+    int bad = views_open(q->site->views, q->body.data, q->body.len, name && *name ? name : "profile",
+                         &a->body, &err);
     if (bad)
         http_error_err(a, bad == ERR_INPUT ? ERR_UNSUPPORTED : bad, &err);
     else

@@ -21,12 +21,14 @@ static void session_json(struct http_request *q, struct buf *out)
     else
         buf_str(out, "null");
     bool may_change = site->cluster != NULL;
-    buf_printf(out,
-               ",\"csrf\":\"%s\",\"can\":{\"look\":%s,\"act\":%s,\"admin\":%s},\"version\":\"%s\",\"now_ms\":%lld,"
-               "\"file_mode\":%s}",
-               csrf, q->grants & CLUSTER_LOOK ? "true" : "false", may_change && q->grants & CLUSTER_ACT ? "true" : "false",
-               may_change && q->grants & CLUSTER_ADMIN ? "true" : "false", site->version,
-               (long long)(clock_wall_ns() / 1000000), site->cluster ? "false" : "true");
+    buf_printf(
+        out,
+        ",\"csrf\":\"%s\",\"can\":{\"look\":%s,\"act\":%s,\"admin\":%s},\"version\":\"%s\",\"now_ms\":%lld,"
+        "\"file_mode\":%s}",
+        csrf, q->grants & CLUSTER_LOOK ? "true" : "false",
+        may_change && q->grants & CLUSTER_ACT ? "true" : "false",
+        may_change && q->grants & CLUSTER_ADMIN ? "true" : "false", site->version,
+        (long long)(clock_wall_ns() / 1000000), site->cluster ? "false" : "true");
 }
 
 void api_session(struct http_request *q, struct http_answer *a)
@@ -51,7 +53,8 @@ void api_login(struct http_request *q, struct http_answer *a)
         http_error(a, 429, "too many wrong passwords; wait a minute");
         http_add_header(a, "Retry-After", "60");
     } else {
-        bool good = cluster_user_check(site->cluster, name, password) && !cluster_user_get(site->cluster, name, &user);
+        bool good = cluster_user_check(site->cluster, name, password) &&
+                    !cluster_user_get(site->cluster, name, &user);
         cluster_login_result(site->cluster, name, q->peer, good);
         cluster_audit(site->cluster, name, q->peer, good ? "ok" : "denied", "HTTP login");
         if (good) {

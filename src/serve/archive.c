@@ -80,7 +80,8 @@ static void add_file(struct buf *tar, const struct archive_file *f, long long mt
     if (f->len % BLOCK) buf_fill(tar, 0, BLOCK - f->len % BLOCK);
 }
 
-void archive_make(const struct archive_file *files, size_t n_files, long long mtime_s, struct bytes *ret_bytes)
+void archive_make(const struct archive_file *files, size_t n_files, long long mtime_s,
+                  struct bytes *ret_bytes)
 {
     struct buf tar = {0};
     for (size_t i = 0; i < n_files; i++) add_file(&tar, &files[i], mtime_s);

@@ -1,4 +1,5 @@
-/* archive.h - the frontend's `….html.tar.gz`: a page, and behind it (when we made it) the profile it was made from. */
+/* archive.h - the frontend's `….html.tar.gz`: a page, and behind it (when we made it) the profile it was made
+ * from. */
 #ifndef SERVE_ARCHIVE_H
 #define SERVE_ARCHIVE_H
 
@@ -15,6 +16,7 @@ struct archive_file {
     const void *data;
     size_t len;
 };
-void archive_make(const struct archive_file *files, size_t n_files, long long mtime_s, struct bytes *ret_bytes);
+void archive_make(const struct archive_file *files, size_t n_files, long long mtime_s,
+                  struct bytes *ret_bytes);
 
 #endif

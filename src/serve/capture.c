@@ -133,8 +133,9 @@ void capture_sample_types(const struct profile *p, char *text, size_t size)
     size_t n = 0;
     text[0] = 0;
     for (size_t t = 0; t < p->n_sample_types; t++) {
-        int more = snprintf(text + n, size - n, "%s%s/%s", t ? "," : "",
-                            profile_text(p, p->sample_types[t].type), profile_text(p, p->sample_types[t].unit));
+        int more =
+            snprintf(text + n, size - n, "%s%s/%s", t ? "," : "", profile_text(p, p->sample_types[t].type),
+                     profile_text(p, p->sample_types[t].unit));
         if (more < 0 || (size_t)more >= size - n) {
             text[n] = 0; /* only whole ones */
             return;
@@ -177,7 +178,7 @@ int capture_publish(struct cluster *cluster, struct store *store, const struct c
                             .type = f->type,
                             .form = PROFILE_PPROF,
                             .time_ms = f->begin_ms,
-                            .duration_ms = p->duration_ns > 0 ? p->duration_ns / 1000000
+                            .duration_ms = p->duration_ns > 0        ? p->duration_ns / 1000000
                                            : f->type == PROFILE_HEAP ? 0
                                                                      : (int64_t)(f->seconds * 1000),
                             .samples = capture_samples(p, f->type),

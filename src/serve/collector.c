@@ -302,8 +302,11 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
     unsigned failures = m ? m->tasks[type].failures : 0;
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
-    if (code < 0 && (failures <= 1 || cap->job))
-        server_log(LOG_WARN_, "%s %s of node %d (%s) failed: %s", cap->job ? "requested" : "scheduled",
+    bool is_told = failures <= 1 || cap->job;
+    /* A server without a frontend beside it is nothing to warn of. */
+    enum log_level level = cap->facts.node.is_self && code == ERR_NOT_FOUND ? LOG_DEBUG_ : LOG_WARN_;
+    if (code < 0 && is_told && !c->stopping)
+        server_log(level, "%s %s of node %d (%s) failed: %s", cap->job ? "requested" : "scheduled",
                    profile_type_name(type), node, cap->facts.node.name, error);
     tell(c, COLLECTOR_TYPE, node, type);
     if (cap->job) tell(c, COLLECTOR_JOB, cap->job, type);
@@ -333,7 +336,8 @@ static void *decode_always(void *context)
         else if (stopping)
             code = err_set(&err, ERR_IO, "stopped");
         else
-            code = capture_publish(c->cluster, c->store, &cap->facts, &cap->body, cap->content_type, &p, &err);
+            code =
+                capture_publish(c->cluster, c->store, &cap->facts, &cap->body, cap->content_type, &p, &err);
         char text[240];
         snprintf(text, sizeof text, "%.239s", err.text);
         capture_ended(cap, code, code ? NULL : &p, text);
@@ -432,7 +436,8 @@ static void *decide_always(void *context)
             }
             if (now_ms >= m->heartbeat_due_ms && !m->heartbeat_running) {
                 m->heartbeat_running = true;
-                m->heartbeat_due_ms = now_ms + (int64_t)((double)s.heartbeat_s * 1000 * (0.9 + 0.2 * random_part(c)));
+                m->heartbeat_due_ms =
+                    now_ms + (int64_t)((double)s.heartbeat_s * 1000 * (0.9 + 0.2 * random_part(c)));
                 *VEC_PUSH(beats, n_beats, cap_beats) = m->node;
             }
             /* One scheduled capture of a node at a time; the longest overdue first. */
@@ -511,7 +516,8 @@ int collector_switch(struct collector *c, int32_t node, enum profile_type type, 
         if (m->tasks[type].enabled && !was_enabled) m->tasks[type].due_ms = monotonic_ms();
         describe_task(&m->tasks[type], type, ret_type);
         if (!m->tasks[type].possible)
-            bad = err_set(err, ERR_UNSUPPORTED, "%s cannot be collected from this node", profile_type_name(type));
+            bad = err_set(err, ERR_UNSUPPORTED, "%s cannot be collected from this node",
+                          profile_type_name(type));
     } else {
         bad = err_set(err, ERR_NOT_FOUND, "no node has the id %d", node);
     }
@@ -541,12 +547,10 @@ int collector_collect(struct collector *c, int32_t node, enum profile_type type,
         bad = err_set(err, ERR_BUSY, "too many jobs; try again later");
     if (!bad) {
         struct job *j = VEC_PUSH(c->jobs, c->n_jobs, c->cap_jobs);
-        *j = (struct job){.began_ms = monotonic_ms(),
-                          .about = {.id = ++c->last_job,
-                                    .node = node,
-                                    .type = type,
-                                    .state = JOB_RUNNING,
-                                    .seconds = seconds}};
+        *j = (struct job){
+            .began_ms = monotonic_ms(),
+            .about = {
+                .id = ++c->last_job, .node = node, .type = type, .state = JOB_RUNNING, .seconds = seconds}};
         *ret_job = j->about.id;
         cap = new_capture(c, m, type, seconds, j->about.id);
     }
@@ -588,7 +592,8 @@ void collector_metrics(struct collector *c, struct buf *out)
         {"procprof_captures_published_total", "counter", "captures that became a profile", c->n_published},
         {"procprof_captures_empty_total", "counter", "captures without a sample", c->n_empty},
         {"procprof_captures_failed_total", "counter", "captures that failed", c->n_failed},
-        {"procprof_captures_missed_total", "counter", "scheduled captures that could not begin in time", c->n_missed},
+        {"procprof_captures_missed_total", "counter", "scheduled captures that could not begin in time",
+         c->n_missed},
         {"procprof_captures_running", "gauge", "captures under way", c->n_captures},
         {"procprof_heartbeats_total", "counter", "looks whether a node is alive", c->n_heartbeats},
         {"procprof_nodes", "gauge", "registered nodes", c->n_members},
@@ -605,7 +610,8 @@ int collector_start(struct cluster *cluster, struct store *store, collector_watc
                     struct collector **ret_collector, struct err *err)
 {
     struct collector *c = mem_zalloc(sizeof *c);
-    *c = (struct collector){.cluster = cluster, .store = store, .watcher = watcher, .watcher_context = context};
+    *c = (struct collector){
+        .cluster = cluster, .store = store, .watcher = watcher, .watcher_context = context};
     c->random_state = (unsigned)clock_wall_ns();
     c->done_last = &c->done_first;
     pthread_mutex_init(&c->lock, NULL);

@@ -1,7 +1,9 @@
-/* collector.h - who is asked for what, when: per node and type a schedule, a time limit, a back-off, a reason.
+/* collector.h - who is asked for what, when: per node and type a schedule, a time limit, a back-off, a
+ * reason.
  *
- * One thread decides, one moves bytes (collect/pull.h), a few decode. A node that hangs, lies or is gone costs its own schedule
- * and nobody else's. What is published was decoded, is of the type it says, and is not empty.
+ * One thread decides, one moves bytes (collect/pull.h), a few decode. A node that hangs, lies or is gone
+ * costs its own schedule and nobody else's. What is published was decoded, is of the type it says, and is not
+ * empty.
  */
 #ifndef SERVE_COLLECTOR_H
 #define SERVE_COLLECTOR_H
@@ -51,8 +53,8 @@ struct collector_job {
     int64_t profile_id; /* when done */
     char error[240];
 };
-/* A capture now. ERR_INPUT for seconds out of bounds, ERR_NOT_FOUND for the node, ERR_BUSY while that type of that node is being
- * captured. */
+/* A capture now. ERR_INPUT for seconds out of bounds, ERR_NOT_FOUND for the node, ERR_BUSY while that type of
+ * that node is being captured. */
 int collector_collect(struct collector *c, int32_t node, enum profile_type type, double seconds,
                       int64_t *ret_job, struct err *err);
 int collector_job(struct collector *c, int64_t id, struct collector_job *ret_job); /* or ERR_NOT_FOUND */

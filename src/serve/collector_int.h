@@ -33,8 +33,8 @@ struct capture { /* under way */
     struct capture_facts facts;
     int64_t began_ms; /* monotonic */
     size_t path, first_path;
-    bool wrapped;     /* all paths were tried */
-    int64_t job;      /* 0: scheduled */
+    bool wrapped; /* all paths were tried */
+    int64_t job;  /* 0: scheduled */
     struct bytes body;
     char content_type[80];
     int failed; /* a code of err.h */
@@ -65,7 +65,7 @@ struct collector {
     struct job *jobs;
     size_t n_jobs, cap_jobs;
     int64_t last_job;
-    unsigned n_captures;   /* under way, with their decoding */
+    unsigned n_captures;    /* under way, with their decoding */
     unsigned n_own_threads; /* captures of JVMs */
     uint64_t n_started, n_published, n_empty, n_failed, n_missed, n_heartbeats;
     unsigned random_state;

@@ -37,9 +37,9 @@ bool jvm_is_alive(const struct cluster_node *n, char *error, size_t n_error)
 void capture_jvm_begin(struct capture *cap)
 {
     char error[240] = "";
-    if (jvm_is_alive(&cap->facts.node, error, sizeof error))
-        snprintf(error, sizeof error, "this build cannot profile a JVM yet");
-    cap->failed = ERR_UNSUPPORTED;
+    bool alive = jvm_is_alive(&cap->facts.node, error, sizeof error);
+    if (alive) snprintf(error, sizeof error, "this build cannot profile a JVM yet");
+    cap->failed = alive ? ERR_UNSUPPORTED : ERR_NOT_FOUND;
     snprintf(cap->error, sizeof cap->error, "%s", error);
     capture_arrived(cap);
 }

@@ -46,7 +46,8 @@ const char *http_query(struct http_request *q, const char *name)
 {
     const char *value = NULL;
     size_t len = 0;
-    if (MHD_lookup_connection_value_n(q->connection, MHD_GET_ARGUMENT_KIND, name, strlen(name), &value, &len) != MHD_YES)
+    if (MHD_lookup_connection_value_n(q->connection, MHD_GET_ARGUMENT_KIND, name, strlen(name), &value,
+                                      &len) != MHD_YES)
         return NULL;
     if (!value) return "";
     return strlen(value) == len ? value : "\x01"; /* a NUL inside: something no rule lets through */
@@ -282,15 +283,17 @@ struct coming { /* a request while its body arrives */
 
 static void peer_of(struct MHD_Connection *connection, char text[64])
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     text[0] = 0;
     if (!info || !info->client_addr) return;
-    socklen_t n = info->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    socklen_t n =
+        info->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
     getnameinfo(info->client_addr, n, text, 64, NULL, 0, NI_NUMERICHOST);
 }
 
-/* Until there is a password only loopback may ask; a page of another site that the browser shows must not get in by a name that
- * resolves to loopback (DNS rebinding). */
+/* Until there is a password only loopback may ask; a page of another site that the browser shows must not get
+ * in by a name that resolves to loopback (DNS rebinding). */
 static bool host_is_local(struct http_request *q)
 {
     const char *host = http_header(q, "Host");
@@ -316,9 +319,11 @@ static void handle(struct coming *in, struct http_answer *a)
     bool is_open = !site->cluster || !cluster_is_protected(site->cluster);
     unsigned need = in->route ? in->route->need : 0;
     if (is_open && !host_is_local(q)) {
-        http_error(a, 403, "until root has a password, only http://localhost/ and http://127.0.0.1/ are answered");
+        http_error(a, 403,
+                   "until root has a password, only http://localhost/ and http://127.0.0.1/ are answered");
     } else if (in->status) {
-        http_error(a, in->status, in->status == 405 ? "this address does not take %s" : "there is no such address",
+        http_error(a, in->status,
+                   in->status == 405 ? "this address does not take %s" : "there is no such address",
                    q->method);
     } else if (in->too_large) {
         http_error(a, 413, "the request is too large");
@@ -333,8 +338,9 @@ static void handle(struct coming *in, struct http_answer *a)
     }
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
-                                  const char *http_version, const char *upload, size_t *n_upload, void **slot)
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *http_version, const char *upload,
+                                  size_t *n_upload, void **slot)
 {
     (void)http_version;
     struct site *site = context;
@@ -361,7 +367,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return send_answer(&in->q, &a);
 }
 
-static void on_done(void *context, struct MHD_Connection *connection, void **slot, enum MHD_RequestTerminationCode why)
+static void on_done(void *context, struct MHD_Connection *connection, void **slot,
+                    enum MHD_RequestTerminationCode why)
 {
     (void)context, (void)connection, (void)why;
     struct coming *in = *slot;
@@ -410,20 +417,23 @@ static int listen_on(const char *host, int port, int *ret_fd, int *ret_port, str
 
 static int start_daemon(struct http_server *s, int fd, struct MHD_Daemon **ret, struct err *err)
 {
-    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC;
+    unsigned flags =
+        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC;
     if (s->cert) flags |= MHD_USE_TLS;
     struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, s->cert},
                                    {MHD_OPTION_HTTPS_MEM_KEY, 0, s->key},
                                    {MHD_OPTION_END, 0, NULL}};
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     *ret = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s->site, MHD_OPTION_LISTEN_SOCKET, fd,
-                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                            (unsigned)IDLE_LIMIT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-                            MHD_OPTION_THREAD_STACK_SIZE, (size_t)1 << 20, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
-                            MHD_OPTION_ARRAY, s->cert ? tls : none, MHD_OPTION_END);
+                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
+                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_LIMIT_S,
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+                            MHD_OPTION_THREAD_STACK_SIZE, (size_t)1 << 20, MHD_OPTION_NOTIFY_COMPLETED,
+                            on_done, NULL, MHD_OPTION_ARRAY, s->cert ? tls : none, MHD_OPTION_END);
     if (*ret) return 0;
     close(fd);
-    return err_set(err, ERR_IO, "cannot start the HTTP server%s", s->cert ? ": the TLS certificate or key is no good" : "");
+    return err_set(err, ERR_IO, "cannot start the HTTP server%s",
+                   s->cert ? ": the TLS certificate or key is no good" : "");
 }
 
 static char *read_pem(const char *path, struct err *err)
@@ -443,7 +453,8 @@ int http_server_start(struct site *site, const struct http_server_options *o, st
     s->site = site;
     int bad = 0, fd;
     if (o->tls_cert && *o->tls_cert) {
-        if (!o->tls_key || !*o->tls_key) bad = err_set(err, ERR_INPUT, "TLS needs both a certificate and a key");
+        if (!o->tls_key || !*o->tls_key)
+            bad = err_set(err, ERR_INPUT, "TLS needs both a certificate and a key");
         if (!bad && !(s->cert = read_pem(o->tls_cert, err))) bad = ERR_IO;
         if (!bad && !(s->key = read_pem(o->tls_key, err))) bad = ERR_IO;
     }
@@ -468,7 +479,8 @@ int http_server_rebind(struct http_server *s, const char *host, struct err *err)
         pthread_mutex_unlock(&s->lock);
         return 0;
     }
-    if (s->n_old == MAX_OLD_DAEMONS) bad = err_set(err, ERR_LIMIT, "the listener was changed too often; restart the server");
+    if (s->n_old == MAX_OLD_DAEMONS)
+        bad = err_set(err, ERR_LIMIT, "the listener was changed too often; restart the server");
     if (!bad) {
         /* The same port on a wider address cannot be had while the narrow one is held. */
         MHD_socket old_fd = MHD_quiesce_daemon(s->daemon);

@@ -16,7 +16,7 @@ struct json_object {
     struct json_field {
         char key[40];
         enum json_kind kind;
-        double number; /* bool: 0 or 1 */
+        double number;                /* bool: 0 or 1 */
         char text[JSON_MAX_TEXT + 1]; /* UTF-8, without NUL */
     } fields[JSON_MAX_FIELDS];
     size_t n_fields;

@@ -30,8 +30,8 @@ static void on_store(void *context, enum store_event event, const struct store_p
     struct events *events = context;
     char text[160];
     if (event == STORE_ADDED)
-        snprintf(text, sizeof text, "{\"id\":%lld,\"node\":%d,\"type\":\"%s\",\"time_ms\":%lld}", (long long)p->id, p->node,
-                 profile_type_name(p->type), (long long)p->time_ms);
+        snprintf(text, sizeof text, "{\"id\":%lld,\"node\":%d,\"type\":\"%s\",\"time_ms\":%lld}",
+                 (long long)p->id, p->node, profile_type_name(p->type), (long long)p->time_ms);
     else
         snprintf(text, sizeof text, "{\"id\":%lld}", (long long)p->id);
     events_send(events, event == STORE_ADDED ? "profile" : "profile-removed", text);
@@ -82,8 +82,9 @@ static void on_bind(void *context)
 static struct store_limits limits(void *context)
 {
     struct cluster *c = context;
-    return (struct store_limits){.max_age_ms = cluster_setting_int(c, CONF_PROC_PROFILE_FILE_RETAINED_DAYS) * 86400000,
-                                 .max_bytes = cluster_setting_int(c, CONF_PROC_PROFILE_FILE_RETAINED_SIZE_BYTES)};
+    return (struct store_limits){
+        .max_age_ms = cluster_setting_int(c, CONF_PROC_PROFILE_FILE_RETAINED_DAYS) * 86400000,
+        .max_bytes = cluster_setting_int(c, CONF_PROC_PROFILE_FILE_RETAINED_SIZE_BYTES)};
 }
 
 static bool is_local(void *context, int32_t id)
@@ -127,6 +128,19 @@ static int add_self(struct cluster *c, int http_port, int32_t *ret_id, struct er
     return cluster_node_add(c, &self, ret_id, err);
 }
 
+/* Nodes of the conf files; after our own, so that this server is 10001. */
+static int add_conf_nodes(struct cluster *c, const struct conf *conf, struct err *err)
+{
+    for (size_t i = 0; i < conf->n_nodes; i++) {
+        struct cluster_node node, there;
+        int bad = cluster_node_parse(conf->nodes[i].text, &node, err);
+        if (!bad && cluster_node_find(c, 1u << node.role, node.host, node.port, &there) < 0)
+            bad = cluster_node_add(c, &node, NULL, err);
+        if (bad) return err_prefix(err, "%s: node", conf->nodes[i].where), bad;
+    }
+    return 0;
+}
+
 static int add_own_backend(struct cluster *c, int32_t *ret_id, struct err *err)
 {
     struct cluster_node n = {.role = CLUSTER_BE, .host = "127.0.0.1"}, there;
@@ -157,15 +171,19 @@ static void more_files(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int start_store(struct server *s, const struct server_options *o, struct err *err)
+static int start_store(struct server *s, const struct server_options *o, const struct conf *nodes,
+                       struct err *err)
 {
     struct cluster *c = s->site.cluster;
-    char *log_dir = cluster_setting_text(c, CONF_SYS_LOG_DIR), *be_log_dir = cluster_setting_text(c, CONF_BE_SYS_LOG_DIR);
-    char *dir = *log_dir ? mem_printf("%s/proc_profile", log_dir) : mem_printf("%s/log/proc_profile", o->data_dir);
+    char *log_dir = cluster_setting_text(c, CONF_SYS_LOG_DIR),
+         *be_log_dir = cluster_setting_text(c, CONF_BE_SYS_LOG_DIR);
+    char *dir =
+        *log_dir ? mem_printf("%s/proc_profile", log_dir) : mem_printf("%s/log/proc_profile", o->data_dir);
     struct store_options so = {.dir = dir, .index_dir = o->data_dir, .durable = o->durable};
     int32_t self = 0, backend = 0;
     int bad = store_open(&so, &s->site.store, err);
     if (!bad) bad = add_self(c, (int)cluster_setting_int(c, CONF_HTTP_PORT), &self, err);
+    if (!bad) bad = add_conf_nodes(c, nodes, err);
     if (!bad) bad = store_node_dir(s->site.store, self, dir, true, err);
     if (!bad && o->has_be_conf) {
         bad = add_own_backend(c, &backend, err);
@@ -179,7 +197,8 @@ static int start_store(struct server *s, const struct server_options *o, struct 
     if (!bad) {
         struct store_state state;
         store_state(s->site.store, &state);
-        server_log(LOG_INFO_, "%zu profiles (%lld bytes) in %s", state.n_profiles, (long long)state.bytes, dir);
+        server_log(LOG_INFO_, "%zu profiles (%lld bytes) in %s", state.n_profiles, (long long)state.bytes,
+                   dir);
     }
     mem_free(dir);
     mem_free(log_dir);
@@ -207,8 +226,8 @@ static int start_listeners(struct server *s, const struct server_options *o, str
         bad = mysql_server_start(c, &mysql, &s->mysql, err);
     }
     if (!bad)
-        server_log(LOG_INFO_, "HTTP%s on %s:%d, MySQL on %s:%d%s", *cert ? "S" : "", host, http_server_port(s->http), host,
-                   mysql_server_port(s->mysql),
+        server_log(LOG_INFO_, "HTTP%s on %s:%d, MySQL on %s:%d%s", *cert ? "S" : "", host,
+                   http_server_port(s->http), host, mysql_server_port(s->mysql),
                    cluster_is_protected(c) ? "" : " (loopback only: root has no password yet)");
     mem_free(host);
     mem_free(cert);
@@ -219,27 +238,33 @@ static int start_listeners(struct server *s, const struct server_options *o, str
 
 static void set_log_level(const char *text)
 {
-    server_log_level(!strcmp(text, "error")  ? LOG_ERROR_
+    server_log_level(!strcmp(text, "error")   ? LOG_ERROR_
                      : !strcmp(text, "warn")  ? LOG_WARN_
                      : !strcmp(text, "debug") ? LOG_DEBUG_
                                               : LOG_INFO_);
 }
 
-int server_start(struct conf *conf, const struct server_options *o, struct server **ret_server, struct err *err)
+int server_start(struct conf *conf, const struct server_options *o, struct server **ret_server,
+                 struct err *err)
 {
     struct server *s = mem_zalloc(sizeof *s);
     struct site *site = &s->site;
     set_log_level(conf_text(conf, CONF_LOG_LEVEL));
     if (*conf_text(conf, CONF_FLAMEGRAPH_TOOL_DIR))
-        server_log(LOG_INFO_, "flamegraph_tool_dir is no longer needed: flame graphs are made by procprof itself");
+        server_log(LOG_INFO_,
+                   "flamegraph_tool_dir is no longer needed: flame graphs are made by procprof itself");
     more_files();
     curl_global_init(CURL_GLOBAL_DEFAULT);
     site->version = o->version;
     site->started_ms = clock_wall_ns() / 1000000;
     site->events = events_new();
     site->sessions = sessions_new();
+    struct conf nodes = {.nodes = conf->nodes, .n_nodes = conf->n_nodes, .cap_nodes = conf->cap_nodes};
+    conf->nodes = NULL;
+    conf->n_nodes = conf->cap_nodes = 0;
     int bad = cluster_open(o->data_dir, conf, &site->cluster, err);
-    if (!bad) bad = start_store(s, o, err);
+    if (!bad) bad = start_store(s, o, &nodes, err);
+    conf_free(&nodes);
     if (!bad) {
         char *path = cluster_setting_text(site->cluster, CONF_SYMBOL_PATH);
         s->search = split_path(path);
@@ -282,7 +307,8 @@ void server_reload(struct server *s, struct conf *conf)
         char *now = cluster_setting_text(c, (enum conf_key)k);
         if (strcmp(now, conf_text(conf, (enum conf_key)k))) {
             if (!info->is_mutable)
-                server_log(LOG_WARN_, "%s changed in the conf file; that takes effect after a restart", info->name);
+                server_log(LOG_WARN_, "%s changed in the conf file; that takes effect after a restart",
+                           info->name);
             else if (cluster_setting_set(c, info->name, conf_text(conf, (enum conf_key)k), false, &err))
                 server_log(LOG_WARN_, "%s", err.text);
             else

@@ -17,7 +17,8 @@ struct server_options {
 };
 
 /* Takes over the conf. */
-int server_start(struct conf *conf, const struct server_options *options, struct server **ret_server, struct err *err);
+int server_start(struct conf *conf, const struct server_options *options, struct server **ret_server,
+                 struct err *err);
 int server_http_port(const struct server *s);
 int server_mysql_port(const struct server *s);
 /* Settings that may change while running, and nodes that are new in the files, take effect. */
@@ -34,9 +35,11 @@ struct file_server_options {
     const char *const *search; /* NULL-ended; may be NULL */
 };
 struct file_server;
-int file_server_start(const struct file_server_options *options, struct file_server **ret_server, struct err *err);
+int file_server_start(const struct file_server_options *options, struct file_server **ret_server,
+                      struct err *err);
 int file_server_port(const struct file_server *s);
-/* The part of the page's address that shows what was asked for: one file, all merged, or compared with a base. mem_free. */
+/* The part of the page's address that shows what was asked for: one file, all merged, or compared with a
+ * base. mem_free. */
 void file_server_stop(struct file_server *s);
 
 #endif

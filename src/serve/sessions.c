@@ -22,7 +22,7 @@ enum { COOKIE_BYTES = 32, LIFE_S = 24 * 3600, MAX_LOGINS = 4096 };
 struct login {
     char cookie[2 * COOKIE_BYTES + 1];
     struct cluster_user user; /* as it was then */
-    int64_t until_ns; /* monotonic */
+    int64_t until_ns;         /* monotonic */
 };
 
 struct sessions {
@@ -81,8 +81,8 @@ void sessions_begin(struct sessions *s, struct http_request *q, struct http_answ
         snprintf(l->cookie, sizeof l->cookie, "%s", q->session);
         pthread_mutex_unlock(&s->lock);
     }
-    http_add_header(a, "Set-Cookie", COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", q->session, LIFE_S,
-                    q->site->is_tls ? "; Secure" : "");
+    http_add_header(a, "Set-Cookie", COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s",
+                    q->session, LIFE_S, q->site->is_tls ? "; Secure" : "");
 }
 
 void sessions_end(struct sessions *s, struct http_request *q, struct http_answer *a)
@@ -97,7 +97,8 @@ void sessions_end(struct sessions *s, struct http_request *q, struct http_answer
     http_add_header(a, "Set-Cookie", COOKIE "=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
 }
 
-bool sessions_user(struct sessions *s, struct cluster *cluster, const char *cookie, struct cluster_user *ret_user)
+bool sessions_user(struct sessions *s, struct cluster *cluster, const char *cookie,
+                   struct cluster_user *ret_user)
 {
     bool found = false;
     struct cluster_user then;
@@ -111,7 +112,8 @@ bool sessions_user(struct sessions *s, struct cluster *cluster, const char *cook
         found = true;
     }
     pthread_mutex_unlock(&s->lock);
-    return found && !cluster_user_get(cluster, then.name, ret_user) && ret_user->has_password == then.has_password &&
+    return found && !cluster_user_get(cluster, then.name, ret_user) &&
+           ret_user->has_password == then.has_password &&
            !CRYPTO_memcmp(ret_user->native_hash, then.native_hash, sizeof then.native_hash);
 }
 
@@ -119,7 +121,9 @@ void sessions_csrf(struct sessions *s, const char *cookie, char token[33])
 {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned n = 0;
-    if (!HMAC(EVP_sha256(), s->secret, sizeof s->secret, (const unsigned char *)cookie, strlen(cookie), digest, &n)) abort();
+    if (!HMAC(EVP_sha256(), s->secret, sizeof s->secret, (const unsigned char *)cookie, strlen(cookie),
+              digest, &n))
+        abort();
     hex(digest, 16, token);
 }
 
@@ -146,7 +150,8 @@ static bool check_password(struct site *site, struct http_request *q, const char
 void site_identify(struct site *site, struct http_request *q)
 {
     const char *cookie = MHD_lookup_connection_value(q->connection, MHD_COOKIE_KIND, COOKIE);
-    if (cookie && strlen(cookie) == 2 * COOKIE_BYTES && strspn(cookie, "0123456789abcdef") == 2 * COOKIE_BYTES)
+    if (cookie && strlen(cookie) == 2 * COOKIE_BYTES &&
+        strspn(cookie, "0123456789abcdef") == 2 * COOKIE_BYTES)
         snprintf(q->session, sizeof q->session, "%s", cookie);
     if (!site->cluster || !cluster_is_protected(site->cluster)) {
         q->grants = CLUSTER_LOOK | CLUSTER_ACT | CLUSTER_ADMIN;
@@ -167,7 +172,8 @@ void site_identify(struct site *site, struct http_request *q)
     }
     if (header && !strncmp(header, "Basic ", 6)) {
         char *password = NULL, *name = MHD_basic_auth_get_username_password(q->connection, &password);
-        if (name && strlen(name) < sizeof user.name && check_password(site, q, name, password ? password : ""))
+        if (name && strlen(name) < sizeof user.name &&
+            check_password(site, q, name, password ? password : ""))
             known = q->by_header = !cluster_user_get(site->cluster, name, &user);
         MHD_free(name);
         if (password) OPENSSL_cleanse(password, strlen(password));

@@ -73,7 +73,8 @@ const struct http_route *site_route(struct site *site, struct http_request *q, i
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         if (!matches(routes[i].path, q->path, q)) continue;
         known = true;
-        if (!strcmp(routes[i].method, q->method) || (!strcmp(q->method, "HEAD") && !strcmp(routes[i].method, "GET")))
+        if (!strcmp(routes[i].method, q->method) ||
+            (!strcmp(q->method, "HEAD") && !strcmp(routes[i].method, "GET")))
             return &routes[i];
     }
     *ret_status = known ? 405 : 404;

@@ -11,7 +11,7 @@
 #include "store/store.h"
 
 struct site {
-    struct cluster *cluster;     /* NULL in file mode */
+    struct cluster *cluster; /* NULL in file mode */
     struct store *store;
     struct collector *collector; /* NULL in file mode */
     struct views *views;

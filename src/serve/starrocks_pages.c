@@ -1,6 +1,7 @@
 /* starrocks_pages.c - StarRocks' own addresses: /proc_profile, /proc_profile/file, /api/proc_profile/list.
  *
- * Same names, same shapes; the node must be a registered one, names pass one rule, everything shown is escaped.
+ * Same names, same shapes; the node must be a registered one, names pass one rule, everything shown is
+ * escaped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,13 +22,15 @@ enum { MAX_ROWS = 10000 };
 #define REMOTE_LIST_S 5
 #define REMOTE_FILE_S 60
 
-#define ACTIVE_CSP \
-    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " \
+#define ACTIVE_CSP                                                                                           \
+    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src "         \
+    "'unsafe-inline'; "                                                                                      \
     "img-src data: blob:; frame-ancestors 'none'"
 
 /* ---- which node ---- */
 
-/* "FE", "FE:host:port", "BE:host:port", "CN:[::1]:port"; missing means FE: this server's own. False: an answer was made. */
+/* "FE", "FE:host:port", "BE:host:port", "CN:[::1]:port"; missing means FE: this server's own. False: an
+ * answer was made. */
 static bool find_node(struct http_request *q, struct http_answer *a, struct cluster_node *ret_node)
 {
     const char *text = http_query(q, "node");
@@ -61,7 +64,8 @@ static bool find_node(struct http_request *q, struct http_answer *a, struct clus
             memmove(host, host + 1, n - 2);
             host[n - 2] = 0;
         }
-        /* A backend may be asked for by its other name, but it must be one of ours: nothing else is ever called. */
+        /* A backend may be asked for by its other name, but it must be one of ours: nothing else is ever
+         * called. */
         unsigned mask = role == CLUSTER_FE ? 1 << CLUSTER_FE : 1 << CLUSTER_BE | 1 << CLUSTER_CN;
         if (!cluster_node_find(c, mask, host, (int)port, ret_node)) return true;
     }
@@ -116,7 +120,8 @@ static void add_stored(struct site *site, int32_t node, struct entries *list)
 static void add_remote(struct site *site, const struct cluster_node *node, struct entries *list)
 {
     struct bytes body = {0};
-    if (cluster_node_request(site->cluster, node->id, "/api/proc_profile/list", NULL, REMOTE_LIST_S, &body, NULL, NULL))
+    if (cluster_node_request(site->cluster, node->id, "/api/proc_profile/list", NULL, REMOTE_LIST_S, &body,
+                             NULL, NULL))
         return;
     char *text = mem_strndup((const char *)body.data, body.len);
     size_t n_before = list->n_items;
@@ -127,7 +132,8 @@ static void add_remote(struct site *site, const struct cluster_node *node, struc
         if (!close) break;
         if ((size_t)(close - open) < sizeof file) memcpy(file, open + 1, (size_t)(close - open - 1));
         char *object_end = strchr(close, '}'), *size = strstr(close, "\"size\"");
-        long long bytes = size && object_end && size < object_end ? strtoll(size + strspn(size, "\"size: "), NULL, 10) : 0;
+        long long bytes =
+            size && object_end && size < object_end ? strtoll(size + strspn(size, "\"size: "), NULL, 10) : 0;
         add_entry(list, file, bytes);
         at = close;
     }
@@ -150,8 +156,8 @@ static bool is_this_host(const struct cluster_node *n)
 {
     char own[256] = "";
     gethostname(own, sizeof own - 1);
-    return n->is_self || !strcmp(n->host, "127.0.0.1") || !strcmp(n->host, "::1") || !strcasecmp(n->host, "localhost") ||
-           !strcasecmp(n->host, own);
+    return n->is_self || !strcmp(n->host, "127.0.0.1") || !strcmp(n->host, "::1") ||
+           !strcasecmp(n->host, "localhost") || !strcasecmp(n->host, own);
 }
 
 void starrocks_list(struct http_request *q, struct http_answer *a)
@@ -176,10 +182,12 @@ void starrocks_list(struct http_request *q, struct http_answer *a)
     for (size_t i = 0; i < list.n_items; i++) {
         const struct entry *e = &list.items[i];
         buf_printf(out,
-                   "        {\n            \"filename\": \"%s\",\n            \"type\": \"%s\",\n            \"format\": "
+                   "        {\n            \"filename\": \"%s\",\n            \"type\": \"%s\",\n            "
+                   "\"format\": "
                    "\"%s\",\n            \"timestamp\": \"%s\",\n            \"size\": %lld\n        }%s\n",
-                   e->file, profile_type_title(e->name.type), e->name.form == PROFILE_PPROF ? "Pprof" : "Html",
-                   e->name.stamp, e->size, i + 1 < list.n_items ? "," : "");
+                   e->file, profile_type_title(e->name.type),
+                   e->name.form == PROFILE_PPROF ? "Pprof" : "Html", e->name.stamp, e->size,
+                   i + 1 < list.n_items ? "," : "");
     }
     buf_str(out, list.n_items ? "    ]\n}" : "\n}");
     mem_free(list.items);
@@ -230,10 +238,14 @@ static void file_size(struct buf *out, long long bytes)
 static const char page_head[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Process Profiles</title>\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>\n"
-    ":root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;margin:0 auto;max-width:70rem;padding:1rem}\n"
-    ".nav-tabs{display:flex;flex-wrap:wrap;list-style:none;padding:0;margin:1rem 0;border-bottom:1px solid #8888}\n"
-    ".nav-tabs a{display:block;padding:.4rem .9rem;text-decoration:none}.nav-tabs .active a{border-bottom:3px solid #1a73e8;font-weight:600}\n"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884}\n"
+    ":root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;margin:0 "
+    "auto;max-width:70rem;padding:1rem}\n"
+    ".nav-tabs{display:flex;flex-wrap:wrap;list-style:none;padding:0;margin:1rem 0;border-bottom:1px solid "
+    "#8888}\n"
+    ".nav-tabs a{display:block;padding:.4rem .9rem;text-decoration:none}.nav-tabs .active "
+    "a{border-bottom:3px solid #1a73e8;font-weight:600}\n"
+    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px "
+    "solid #8884}\n"
     "td:nth-child(3),th:nth-child(3){text-align:right}\n</style></head><body>\n";
 
 void starrocks_page(struct http_request *q, struct http_answer *a)
@@ -245,15 +257,19 @@ void starrocks_page(struct http_request *q, struct http_answer *a)
     list_node(site, &node, &list);
     struct buf *out = &a->body;
     a->type = "text/html; charset=utf-8";
-    a->csp = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+    a->csp = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; "
+             "form-action 'none'";
     buf_str(out, page_head);
-    buf_str(out, "<p><a id=\"nav_proc_profile\" href=\"/proc_profile\">proc profiles</a> · <a href=\"/\">procprof</a></p>\n<ul class=\"nav nav-tabs\">\n");
+    buf_str(out, "<p><a id=\"nav_proc_profile\" href=\"/proc_profile\">proc profiles</a> · <a "
+                 "href=\"/\">procprof</a></p>\n<ul class=\"nav nav-tabs\">\n");
     size_t n = cluster_nodes(site->cluster, ~0u, &all);
     for (size_t i = 0; i < n; i++) {
         bool active = all[i].id == node.id;
-        if (!active && !all[i].alive && !all[i].is_self) continue; /* as the original: only those that are alive */
+        if (!active && !all[i].alive && !all[i].is_self)
+            continue; /* as the original: only those that are alive */
         if (all[i].role == CLUSTER_FE && !all[i].is_self && !all[i].port) continue;
-        buf_printf(out, "<li class=\"nav-item%s\"><a class=\"nav-link\" href=\"/proc_profile?node=", active ? " active" : "");
+        buf_printf(out, "<li class=\"nav-item%s\"><a class=\"nav-link\" href=\"/proc_profile?node=",
+                   active ? " active" : "");
         node_parameter(out, &all[i]);
         buf_str(out, "\">");
         tab_label(out, &all[i]);
@@ -262,7 +278,8 @@ void starrocks_page(struct http_request *q, struct http_answer *a)
     mem_free(all);
     buf_str(out, "</ul>\n<h2>Process Profiles</h2>\n");
     if (!list.n_items) {
-        buf_str(out, node.is_self ? "<p>No profile files found in directory: " : "<p>No profile files found or node unavailable");
+        buf_str(out, node.is_self ? "<p>No profile files found in directory: "
+                                  : "<p>No profile files found or node unavailable");
         if (node.is_self) {
             char *dir = store_path(site->store, node.id, "");
             escaped(out, dir);
@@ -270,12 +287,14 @@ void starrocks_page(struct http_request *q, struct http_answer *a)
         }
         buf_str(out, "</p>\n");
     } else {
-        buf_str(out, "<p>This table lists all available CPU and memory profile files</p>\n<table id=\"table_id\">\n<thead><tr><th>Type</th><th>Timestamp</th><th>File Size</th><th>View</th></tr></thead>\n<tbody>\n");
+        buf_str(out, "<p>This table lists all available CPU and memory profile files</p>\n<table "
+                     "id=\"table_id\">\n<thead><tr><th>Type</th><th>Timestamp</th><th>File "
+                     "Size</th><th>View</th></tr></thead>\n<tbody>\n");
         for (size_t i = 0; i < list.n_items; i++) {
             const struct entry *e = &list.items[i];
             const char *s = e->name.stamp;
-            buf_printf(out, "<tr><td>%s</td><td>%.4s-%.2s-%.2s %.2s:%.2s:%.2s</td><td>", profile_type_title(e->name.type), s,
-                       s + 4, s + 6, s + 9, s + 11, s + 13);
+            buf_printf(out, "<tr><td>%s</td><td>%.4s-%.2s-%.2s %.2s:%.2s:%.2s</td><td>",
+                       profile_type_title(e->name.type), s, s + 4, s + 6, s + 9, s + 11, s + 13);
             file_size(out, e->size);
             buf_printf(out, "</td><td><a href=\"/proc_profile/file?filename=%s", e->file);
             if (!node.is_self) {
@@ -293,7 +312,8 @@ void starrocks_page(struct http_request *q, struct http_answer *a)
 /* ---- one file ---- */
 
 /* The flame graph of a stored profile: kept beside it, packed. */
-static int flame_svg(struct site *site, const struct store_profile *p, struct bytes *ret_packed, struct err *err)
+static int flame_svg(struct site *site, const struct store_profile *p, struct bytes *ret_packed,
+                     struct err *err)
 {
     if (!store_get_derived(site->store, p->id, ret_packed, NULL)) return 0;
     struct view_request r = {.kind = VIEW_SVG, .profiles = p, .n_profiles = 1};
@@ -338,7 +358,8 @@ static void send_profile(struct http_request *q, struct http_answer *a, const st
     int bad;
     a->csp = ACTIVE_CSP;
     a->may_keep = true;
-    snprintf(a->etag, sizeof a->etag, "\"f%llx-%llx\"", (unsigned long long)p->id, (unsigned long long)p->size_bytes);
+    snprintf(a->etag, sizeof a->etag, "\"f%llx-%llx\"", (unsigned long long)p->id,
+             (unsigned long long)p->size_bytes);
     if (p->form == PROFILE_ARCHIVE) {
         bad = store_read(q->site->store, p->id, &bytes, &err);
         if (!bad) bad = archive_entry(bytes.data, bytes.len, ".html", &page, &err);
@@ -357,13 +378,15 @@ static void send_profile(struct http_request *q, struct http_answer *a, const st
 }
 
 /* From the node's own list (a StarRocks backend with its script, another procprof). */
-static void send_remote(struct http_request *q, struct http_answer *a, const struct cluster_node *node, const char *file)
+static void send_remote(struct http_request *q, struct http_answer *a, const struct cluster_node *node,
+                        const char *file)
 {
     struct bytes body = {0};
     struct err err = {0};
     int status = 0;
     char *path = mem_printf("/proc_profile/file?filename=%s", file);
-    int bad = cluster_node_request(q->site->cluster, node->id, path, NULL, REMOTE_FILE_S, &body, &status, &err);
+    int bad =
+        cluster_node_request(q->site->cluster, node->id, path, NULL, REMOTE_FILE_S, &body, &status, &err);
     mem_free(path);
     if (bad) {
         if (status == 404 || status == 403)
@@ -397,7 +420,8 @@ static bool find_file(struct http_request *q, struct http_answer *a, struct stor
         struct cluster_node *all;
         size_t n = cluster_nodes(q->site->cluster, ~0u, &all);
         for (size_t i = 0; i < n && !*ret_stored; i++)
-            if (is_this_host(&all[i])) *ret_stored = !store_find(q->site->store, all[i].id, plain, ret_profile);
+            if (is_this_host(&all[i]))
+                *ret_stored = !store_find(q->site->store, all[i].id, plain, ret_profile);
         mem_free(all);
     }
     return true;

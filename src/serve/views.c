@@ -162,7 +162,8 @@ int views_load(struct views *v, const struct store_profile *s, struct profile **
     if (!bad && s->form == PROFILE_ARCHIVE) {
         bad = archive_entry(file.data, file.len, ".pprof", &inside, err);
         if (bad == ERR_NOT_FOUND)
-            err_set(err, ERR_UNSUPPORTED, "%s holds only a page; it can be looked at, but not merged", s->file);
+            err_set(err, ERR_UNSUPPORTED, "%s holds only a page; it can be looked at, but not merged",
+                    s->file);
     }
     const struct bytes *data = s->form == PROFILE_ARCHIVE ? &inside : &file;
     if (!bad) bad = decode(v, data->data, data->len, s->file, s->node, ret_profile, err);
@@ -191,7 +192,8 @@ static int merge(struct profile **parts, size_t n, struct profile **ret, struct 
 }
 
 /* Of several, those that cannot be read are left out, as long as one can. */
-static int load_all(struct views *v, const struct store_profile *list, size_t n, struct profile **ret, struct err *err)
+static int load_all(struct views *v, const struct store_profile *list, size_t n, struct profile **ret,
+                    struct err *err)
 {
     struct profile *parts[MERGE_AT_ONCE + 1];
     size_t n_parts = 0;
@@ -234,7 +236,8 @@ static unsigned n_nodes_of(const struct store_profile *list, size_t n)
 static char *title_of(struct views *v, const struct store_profile *list, size_t n)
 {
     if (!n) return NULL;
-    char *node = v->o.node_name ? v->o.node_name(v->o.context, list[0].node) : mem_printf("%d", list[0].node), *title;
+    char *node = v->o.node_name ? v->o.node_name(v->o.context, list[0].node) : mem_printf("%d", list[0].node),
+         *title;
     const char *s = list[0].stamp, *type = profile_type_title(list[0].type);
     unsigned n_nodes = n_nodes_of(list, n);
     char when[24];
@@ -289,9 +292,11 @@ void view_tag(const struct view_request *r, char tag[33])
     EVP_MD_CTX *h = EVP_MD_CTX_new();
     unsigned char digest[EVP_MAX_MD_SIZE];
     if (!h || !EVP_DigestInit_ex(h, EVP_sha256(), NULL)) abort();
-    int64_t head[] = {1 /* the form of views */, r->kind, (int64_t)r->n_profiles, (int64_t)r->n_base, (int64_t)r->n_rows};
+    int64_t head[] = {1 /* the form of views */, r->kind, (int64_t)r->n_profiles, (int64_t)r->n_base,
+                      (int64_t)r->n_rows};
     EVP_DigestUpdate(h, head, sizeof head);
-    for (size_t i = 0; i < r->n_profiles; i++) EVP_DigestUpdate(h, &r->profiles[i].id, sizeof r->profiles[i].id);
+    for (size_t i = 0; i < r->n_profiles; i++)
+        EVP_DigestUpdate(h, &r->profiles[i].id, sizeof r->profiles[i].id);
     for (size_t i = 0; i < r->n_base; i++) EVP_DigestUpdate(h, &r->base[i].id, sizeof r->base[i].id);
     /* An id may be given again when the index was lost: the file says which one it is. */
     if (r->n_profiles) EVP_DigestUpdate(h, r->profiles[0].file, strlen(r->profiles[0].file));
@@ -386,7 +391,8 @@ void view_done(struct views *v, const struct view *view)
     pthread_mutex_unlock(&v->lock);
 }
 
-int views_open(struct views *v, const void *data, size_t len, const char *name, struct buf *out, struct err *err)
+int views_open(struct views *v, const void *data, size_t len, const char *name, struct buf *out,
+               struct err *err)
 {
     struct profile *p = NULL;
     while (sem_wait(&v->at_work)) continue;

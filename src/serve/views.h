@@ -1,7 +1,8 @@
 /* views.h - profiles of the store as something to look at: flame data, tables, graphs, source, files to keep.
  *
- * Made once, kept packed in memory (least recently used goes first), so that the second look is quick. A profile never changes,
- * so neither does what was made from it: the tag of a view is made from the ids and needs no work.
+ * Made once, kept packed in memory (least recently used goes first), so that the second look is quick. A
+ * profile never changes, so neither does what was made from it: the tag of a view is made from the ids and
+ * needs no work.
  */
 #ifndef SERVE_VIEWS_H
 #define SERVE_VIEWS_H
@@ -26,7 +27,8 @@ struct views_options {
     /* What people call a node; NULL: its number. mem_free the answer. */
     char *(*node_name)(void *context, int32_t node);
     void *context;
-    const char *binary; /* of the main mapping, for profiles that do not say (procprof ui --binary); may be NULL */
+    const char
+        *binary; /* of the main mapping, for profiles that do not say (procprof ui --binary); may be NULL */
 };
 
 struct views *views_new(const struct views_options *options);

@@ -57,8 +57,8 @@ static uint64_t place_key(const struct profile *p, const struct node_info *n)
     return (uint64_t)hash_bytes(name.s, name.len) << 32 | hash_bytes(file.s, file.len);
 }
 
-static void write_row(struct buf *out, const struct profile *p, const struct node_info *n, int64_t flat, int64_t cum,
-                      const int64_t *base_flat, const int64_t *base_cum, bool is_first)
+static void write_row(struct buf *out, const struct profile *p, const struct node_info *n, int64_t flat,
+                      int64_t cum, const int64_t *base_flat, const int64_t *base_cum, bool is_first)
 {
     struct str name = profile_str(p, n->name), file = profile_str(p, n->file);
     buf_str(out, is_first ? "{\"name\":" : ",{\"name\":");
@@ -148,8 +148,8 @@ static int by_place(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-int view_write_source(struct profile *p, const struct view_request *r, const char *search_path, struct buf *out,
-                      struct err *err)
+int view_write_source(struct profile *p, const struct view_request *r, const char *search_path,
+                      struct buf *out, struct err *err)
 {
     enum { MARGIN = 5, MAX_FUNCTIONS = 20, MAX_LINES = 5000 };
     size_t index;
@@ -157,7 +157,8 @@ int view_write_source(struct profile *p, const struct view_request *r, const cha
     int bad = sample_index(p, r->sample, &index, err);
     if (!bad) bad = regex_compile(r->function ? r->function : "", 0, &wanted, err);
     if (bad) return bad;
-    profile_aggregate(p, (struct aggregate){.inlines = true, .function = true, .filename = true, .line = true});
+    profile_aggregate(p,
+                      (struct aggregate){.inlines = true, .function = true, .filename = true, .line = true});
     struct graph_options how = {.sample_index = index};
     struct graph *g = graph_build(p, &how, NULL, NULL);
     struct source_line_cost *costs = NULL;
@@ -222,14 +223,18 @@ int view_write_source(struct profile *p, const struct view_request *r, const cha
 
 static int write_speedscope(struct profile *p, size_t index, struct buf *out)
 {
-    struct str type = profile_str(p, p->sample_types[index].type), unit = profile_str(p, p->sample_types[index].unit);
+    struct str type = profile_str(p, p->sample_types[index].type),
+               unit = profile_str(p, p->sample_types[index].unit);
     const char *known = !strcmp(unit.s, "nanoseconds") || !strcmp(unit.s, "microseconds") ||
-                                !strcmp(unit.s, "milliseconds") || !strcmp(unit.s, "seconds") || !strcmp(unit.s, "bytes")
+                                !strcmp(unit.s, "milliseconds") || !strcmp(unit.s, "seconds") ||
+                                !strcmp(unit.s, "bytes")
                             ? unit.s
                             : "none";
-    buf_str(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"shared\":{\"frames\":[");
+    buf_str(out,
+            "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"shared\":{\"frames\":[");
     for (size_t i = 0; i < p->n_functions; i++) {
-        struct str name = profile_str(p, p->functions[i].name), file = profile_str(p, p->functions[i].filename);
+        struct str name = profile_str(p, p->functions[i].name),
+                   file = profile_str(p, p->functions[i].filename);
         buf_str(out, i ? ",{\"name\":" : "{\"name\":");
         buf_json(out, name.len ? name.s : "?", name.len ? name.len : 1);
         if (file.len) {
@@ -243,7 +248,8 @@ static int write_speedscope(struct profile *p, size_t index, struct buf *out)
     size_t n_frames = p->n_functions;
     for (size_t i = 0; i < p->n_locations; i++) {
         if (p->locations[i].n_lines) continue;
-        buf_printf(out, "%s{\"name\":\"0x%llx\"}", n_frames ? "," : "", (unsigned long long)p->locations[i].address);
+        buf_printf(out, "%s{\"name\":\"0x%llx\"}", n_frames ? "," : "",
+                   (unsigned long long)p->locations[i].address);
         unnamed[i] = (uint32_t)n_frames++;
     }
     buf_str(out, "]},\"profiles\":[{\"type\":\"sampled\",\"name\":");
@@ -310,10 +316,12 @@ static int write_report(struct profile *p, enum report_format format, const char
 }
 
 int view_write(struct profile **p, struct profile *base, const struct view_request *r,
-               const struct flame_data_options *flame, const char *search_path, struct buf *out, struct err *err)
+               const struct flame_data_options *flame, const char *search_path, struct buf *out,
+               struct err *err)
 {
     enum view_kind kind = r->kind;
-    bool wants_full_names = kind == VIEW_FLAME || kind == VIEW_HTML || kind == VIEW_SOURCE || kind == VIEW_PPROF;
+    bool wants_full_names =
+        kind == VIEW_FLAME || kind == VIEW_HTML || kind == VIEW_SOURCE || kind == VIEW_PPROF;
     enum name_detail detail = wants_full_names ? NAME_FULL : NAME_SIMPLE;
     profile_simplify_names(*p, detail, false);
     if (base) profile_simplify_names(base, detail, false);
@@ -337,7 +345,8 @@ int view_write(struct profile **p, struct profile *base, const struct view_reque
     default:
         break;
     }
-    char *sample = mem_strdup(*p && (*p)->n_sample_types ? profile_text(*p, (*p)->sample_types[index].type) : "");
+    char *sample =
+        mem_strdup(*p && (*p)->n_sample_types ? profile_text(*p, (*p)->sample_types[index].type) : "");
     if (base) {
         struct profile *both[] = {*p, base};
         bad = profile_make_compatible(both, 2, err);

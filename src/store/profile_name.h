@@ -1,8 +1,9 @@
-/* profile_name.h - file names of profiles, as StarRocks makes them: the one rule for what is a profile and what is not.
+/* profile_name.h - file names of profiles, as StarRocks makes them: the one rule for what is a profile and
+ * what is not.
  *
  *   cpu-profile-20251101-101500-pprof.gz        gzip of a profile (proto)
- *   mem-profile-20251101-101500.html.tar.gz     an archive with a page, and with the profile behind it when we made it
- *   cpu-profile-20251101-101500-flame.html.gz   made from the first, kept to be quick: goes with it
+ *   mem-profile-20251101-101500.html.tar.gz     an archive with a page, and with the profile behind it when
+ * we made it cpu-profile-20251101-101500-flame.html.gz   made from the first, kept to be quick: goes with it
  *
  * The stamp is the local time at which the capture began.
  */
@@ -31,8 +32,9 @@ struct profile_name {
     char stamp[PROFILE_STAMP_LEN + 1]; /* "20251101-101500" */
 };
 
-const char *profile_type_name(enum profile_type type);  /* "cpu", as in names and in our API */
-const char *profile_type_title(enum profile_type type); /* "CPU", "Memory", "Heap", "Contention", "Wall", as StarRocks shows them */
+const char *profile_type_name(enum profile_type type); /* "cpu", as in names and in our API */
+const char *profile_type_title(
+    enum profile_type type); /* "CPU", "Memory", "Heap", "Contention", "Wall", as StarRocks shows them */
 bool profile_type_parse(const char *text, enum profile_type *ret_type);
 
 /* Exactly one of the forms above, digits where digits belong, and a time that exists. Nothing else passes. */

@@ -16,10 +16,11 @@
 
 enum { MAX_STORED_BYTES = 1 << 30 };
 
-static const char schema[] =
-    "CREATE TABLE IF NOT EXISTS profiles (id INTEGER PRIMARY KEY AUTOINCREMENT, node INTEGER NOT NULL, type INTEGER NOT NULL,"
-    " form INTEGER NOT NULL, stamp TEXT NOT NULL, time_ms INTEGER NOT NULL, duration_ms INTEGER NOT NULL, samples INTEGER NOT NULL,"
-    " sample_types TEXT NOT NULL, has_data INTEGER NOT NULL);";
+static const char schema[] = "CREATE TABLE IF NOT EXISTS profiles (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+                             "node INTEGER NOT NULL, type INTEGER NOT NULL,"
+                             " form INTEGER NOT NULL, stamp TEXT NOT NULL, time_ms INTEGER NOT NULL, "
+                             "duration_ms INTEGER NOT NULL, samples INTEGER NOT NULL,"
+                             " sample_types TEXT NOT NULL, has_data INTEGER NOT NULL);";
 
 static int64_t machine_now_ms(void)
 {
@@ -274,7 +275,7 @@ static int rename_new(const char *from, const char *to)
 static void note_problem(struct store *s, const char *text)
 {
     pthread_mutex_lock(&s->lock);
-    snprintf(s->counts.problem, sizeof s->counts.problem, "%s", text);
+    snprintf(s->counts.problem, sizeof s->counts.problem, "%.199s", text);
     if (*text) s->counts.n_publish_failed++;
     pthread_mutex_unlock(&s->lock);
 }
@@ -311,7 +312,8 @@ int store_publish(struct store *s, const struct store_new *p, struct store_profi
             mem_free(path);
         }
         if (rc == EEXIST)
-            bad = err_set(&why, ERR_BUSY, "%s: %d profiles of these seconds are there already", dir, MAX_TRIES);
+            bad =
+                err_set(&why, ERR_BUSY, "%s: %d profiles of these seconds are there already", dir, MAX_TRIES);
         if (bad) {
             unlink(temporary);
         } else {
@@ -490,7 +492,8 @@ size_t store_get_many(struct store *s, const int64_t *ids, size_t n_ids, struct 
 
 static bool is_named(const struct record *r, int32_t node, const struct profile_name *name)
 {
-    return r->node == node && r->type == name->type && r->form == name->form && !strcmp(r->stamp, name->stamp);
+    return r->node == node && r->type == name->type && r->form == name->form &&
+           !strcmp(r->stamp, name->stamp);
 }
 
 int store_find(struct store *s, int32_t node, const char *file, struct store_profile *ret_profile)

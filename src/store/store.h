@@ -1,11 +1,12 @@
 /* store.h - profiles at rest: published whole or not at all, listed quickly, kept for as long as was asked.
  *
- * The files are the truth; the index (SQLite, read whole at the start) adds what a name does not say: the id, the exact time, how
- * long the capture was, what is inside. Where they disagree at the start, because the program was killed in between or because
- * another program put a file there or took one away, the index follows the files.
+ * The files are the truth; the index (SQLite, read whole at the start) adds what a name does not say: the id,
+ * the exact time, how long the capture was, what is inside. Where they disagree at the start, because the
+ * program was killed in between or because another program put a file there or took one away, the index
+ * follows the files.
  *
- * Each node has one folder. A folder may be shared with other programs (bin/collect_be_profile.sh, a StarRocks frontend): it is
- * looked through again whenever it changed.
+ * Each node has one folder. A folder may be shared with other programs (bin/collect_be_profile.sh, a
+ * StarRocks frontend): it is looked through again whenever it changed.
  *
  * Every function may be called by any thread. Results are copies.
  */
@@ -38,8 +39,9 @@ struct store_profile {
 };
 
 struct store_options {
-    const char *dir;      /* the index and, in folders named after their ids, the profiles of all nodes without a folder of their own */
-    const char *index_dir; /* where index.db is; NULL: dir */
+    const char *dir; /* the index and, in folders named after their ids, the profiles of all nodes without a
+                        folder of their own */
+    const char *index_dir;   /* where index.db is; NULL: dir */
     int64_t (*now_ms)(void); /* NULL: the clock of the machine */
     bool durable;            /* survive a power cut, not only a crash: waits for the disk at each publish */
 };
@@ -48,8 +50,8 @@ struct store_options {
 int store_open(const struct store_options *options, struct store **ret_store, struct err *err);
 void store_close(struct store *s); /* NULL is fine */
 
-/* The node's profiles are in this folder from now on (made when missing); is_shared: others may change it too. Call before its
- * first publish. */
+/* The node's profiles are in this folder from now on (made when missing); is_shared: others may change it
+ * too. Call before its first publish. */
 int store_node_dir(struct store *s, int32_t node, const char *dir, bool is_shared, struct err *err);
 char *store_path(struct store *s, int32_t node, const char *file); /* of a checked name; mem_free */
 
@@ -69,14 +71,16 @@ struct store_new {
     const void *data; /* the file, as it is to be */
     size_t len;
 };
-/* Either the whole file is there and listed, or nothing is. When a profile of that second exists already, the next free second is
- * taken. */
+/* Either the whole file is there and listed, or nothing is. When a profile of that second exists already, the
+ * next free second is taken. */
 int store_publish(struct store *s, const struct store_new *p, struct store_profile *ret_profile,
                   struct err *err);
 
-/* Something made from a profile, kept beside it; counts for retention and goes with it. Losing it does not matter. */
+/* Something made from a profile, kept beside it; counts for retention and goes with it. Losing it does not
+ * matter. */
 int store_put_derived(struct store *s, int64_t id, const void *data, size_t len, struct err *err);
-int store_get_derived(struct store *s, int64_t id, struct bytes *ret_bytes, struct err *err); /* ERR_NOT_FOUND */
+int store_get_derived(struct store *s, int64_t id, struct bytes *ret_bytes,
+                      struct err *err); /* ERR_NOT_FOUND */
 
 /* What decoding it told, for a profile that was found and not made by us. */
 void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t samples,
@@ -91,7 +95,8 @@ struct store_query {
     size_t limit;             /* 0: all */
     bool newest_of_each_node; /* one for each node (a gauge) */
 };
-/* Newest first. *ret_total (may be NULL): how many there are without limit and before_id. mem_free the result. */
+/* Newest first. *ret_total (may be NULL): how many there are without limit and before_id. mem_free the
+ * result. */
 size_t store_list(struct store *s, const struct store_query *query, struct store_profile **ret_profiles,
                   size_t *ret_total);
 int store_get(struct store *s, int64_t id, struct store_profile *ret_profile); /* or ERR_NOT_FOUND */
@@ -115,11 +120,13 @@ size_t store_timeline(struct store *s, const struct store_query *query, int64_t 
 /* ---- retention ---- */
 
 struct store_limits {
-    int64_t max_age_ms;    /* a profile older than this goes; 0: all go but what is being written; negative: no limit */
-    int64_t max_bytes;     /* all files together, with what was derived from them; negative: no limit */
+    int64_t max_age_ms; /* a profile older than this goes; 0: all go but what is being written; negative: no
+                           limit */
+    int64_t max_bytes;  /* all files together, with what was derived from them; negative: no limit */
 };
-/* Deletes what is too old, then the oldest until all fits. A file that cannot be deleted goes on counting. Returns how many
- * went; *ret_next_ms (may be NULL) is when the next one will be too old, 0: nothing there. */
+/* Deletes what is too old, then the oldest until all fits. A file that cannot be deleted goes on counting.
+ * Returns how many went; *ret_next_ms (may be NULL) is when the next one will be too old, 0: nothing there.
+ */
 size_t store_retain(struct store *s, const struct store_limits *limits, int64_t *ret_next_ms);
 
 /* A thread that does store_retain when it is time; limits are asked for each time. */

@@ -1,7 +1,7 @@
 /* store_int.h - the inside of struct store, for store*.c only.
  *
- * Locks, in the order they may be taken: change (files and index change together: one publish, removal or look-through at a time),
- * lock (the records; held shortly, never while touching the disk), db_lock.
+ * Locks, in the order they may be taken: change (files and index change together: one publish, removal or
+ * look-through at a time), lock (the records; held shortly, never while touching the disk), db_lock.
  */
 #ifndef STORE_STORE_INT_H
 #define STORE_STORE_INT_H

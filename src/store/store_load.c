@@ -26,7 +26,8 @@ static int by_name(const void *a, const void *b)
     return (int)x->form - (int)y->form;
 }
 
-/* What a killed program left: ".tmp-PID-N" of a process that is no more. One of a live process is being written. */
+/* What a killed program left: ".tmp-PID-N" of a process that is no more. One of a live process is being
+ * written. */
 static void remove_temporary(int dir_fd, const char *name)
 {
     int pid = atoi(name + 5);
@@ -37,7 +38,8 @@ static void remove_temporary(int dir_fd, const char *name)
     unlinkat(dir_fd, name, 0);
 }
 
-/* All profiles of a folder, by name, with the sizes of what was derived from them. Derived files without a parent are removed. */
+/* All profiles of a folder, by name, with the sizes of what was derived from them. Derived files without a
+ * parent are removed. */
 static int look_through(const char *dir, struct found **ret_found, size_t *ret_n, struct timespec *ret_mtime,
                         struct err *err)
 {
@@ -62,7 +64,8 @@ static int look_through(const char *dir, struct found **ret_found, size_t *ret_n
             continue;
         }
         struct found *parent = out ? &all[out - 1] : NULL; /* PROFILE_FLAME sorts behind its parent */
-        if (parent && parent->name.type == all[i].name.type && !strcmp(parent->name.stamp, all[i].name.stamp)) {
+        if (parent && parent->name.type == all[i].name.type &&
+            !strcmp(parent->name.stamp, all[i].name.stamp)) {
             parent->derived_bytes = all[i].size_bytes;
         } else {
             char file[PROFILE_NAME_MAX];
@@ -181,7 +184,8 @@ int store_load(struct store *s, struct err *err)
         struct found *found = NULL;
         size_t n_found = 0;
         struct folder *f = &s->folders[i];
-        if (look_through(f->dir, &found, &n_found, &f->seen, err)) continue; /* a folder that went is an empty one */
+        if (look_through(f->dir, &found, &n_found, &f->seen, err))
+            continue; /* a folder that went is an empty one */
         for (size_t k = 0; k < n_found; k++) {
             struct row key = {.node = f->node, .name = found[k].name};
             struct row *row = n_rows ? bsearch(&key, rows, n_rows, sizeof *rows, by_node_and_name) : NULL;
@@ -225,7 +229,8 @@ static void refresh_folder(struct store *s, int32_t node, const char *dir, struc
     struct found *found = NULL;
     struct known *known = NULL;
     struct store_profile *added = NULL, *removed = NULL;
-    size_t n_found = 0, n_known = 0, cap_known = 0, n_added = 0, cap_added = 0, n_removed = 0, cap_removed = 0;
+    size_t n_found = 0, n_known = 0, cap_known = 0, n_added = 0, cap_added = 0, n_removed = 0,
+           cap_removed = 0;
     pthread_mutex_lock(&s->change);
     if (look_through(dir, &found, &n_found, seen, NULL)) n_found = 0;
     pthread_mutex_lock(&s->lock);
@@ -282,7 +287,8 @@ void store_refresh(struct store *s)
         if (!more) return;
         struct stat st;
         bool there = is_shared && !stat(dir, &st);
-        /* A folder changed within the same tick of the clock as our look may change again unseen: look once more. */
+        /* A folder changed within the same tick of the clock as our look may change again unseen: look once
+         * more. */
         if (there && (st.st_mtim.tv_sec != f.seen.tv_sec || st.st_mtim.tv_nsec != f.seen.tv_nsec ||
                       time(NULL) - st.st_mtim.tv_sec < 2)) {
             refresh_folder(s, f.node, dir, &f.seen);

@@ -10,9 +10,9 @@
 
 enum {
     BATCH = 256,
-    LOOK_EVERY_MS = 10000,           /* shared folders are looked at this often */
-    JUMP_MS = 3600 * 1000,           /* a clock that moved this much by itself ... */
-    JUMP_PATIENCE_MS = 600 * 1000,   /* ... is not believed for so long: it may be put right again */
+    LOOK_EVERY_MS = 10000,         /* shared folders are looked at this often */
+    JUMP_MS = 3600 * 1000,         /* a clock that moved this much by itself ... */
+    JUMP_PATIENCE_MS = 600 * 1000, /* ... is not believed for so long: it may be put right again */
 };
 
 int unlink_profile(struct store *s, const struct store_profile *p)
@@ -112,8 +112,7 @@ size_t store_retain(struct store *s, const struct store_limits *limits, int64_t 
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < s->n_records; i++) s->records[i].cannot_delete = false;
     pthread_mutex_unlock(&s->lock);
-    while ((n = choose(s, limits, s->now_ms(), victims, &next_ms)))
-        total += remove_batch(s, victims, n);
+    while ((n = choose(s, limits, s->now_ms(), victims, &next_ms))) total += remove_batch(s, victims, n);
     if (ret_next_ms) *ret_next_ms = next_ms;
     return total;
 }

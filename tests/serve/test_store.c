@@ -1,0 +1,230 @@
+/* store: names, publishing, what a restart finds, retention to the byte and to the millisecond. */
+#include "../t.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/store.h"
+
+static char dir[] = "/tmp/procprof-store.XXXXXX";
+static int64_t now_ms = 1762000000000;
+
+static int64_t test_now(void)
+{
+    return now_ms;
+}
+
+static struct store *open_store(void)
+{
+    struct store *s = NULL;
+    struct err err = {0};
+    struct store_options o = {.dir = dir, .now_ms = test_now};
+    if (store_open(&o, &s, &err) || store_load(s, &err)) T_FAIL("%s", err.text);
+    REQUIRE(s);
+    return s;
+}
+
+static struct store_profile put(struct store *s, int32_t node, enum profile_type type, int64_t time_ms,
+                                size_t len)
+{
+    char *data = mem_zalloc(len + 1);
+    struct store_profile p = {0};
+    struct err err = {0};
+    struct store_new new = {.node = node,
+                            .type = type,
+                            .form = PROFILE_PPROF,
+                            .time_ms = time_ms,
+                            .duration_ms = 10000,
+                            .samples = 7,
+                            .sample_types = "samples/count,cpu/nanoseconds",
+                            .has_data = true,
+                            .data = data,
+                            .len = len};
+    if (store_publish(s, &new, &p, &err)) T_FAIL("%s", err.text);
+    mem_free(data);
+    return p;
+}
+
+TEST(names_pass_one_rule)
+{
+    struct profile_name n;
+    static const char *const good[] = {
+        "cpu-profile-20251101-101500-pprof.gz", "mem-profile-20251101-101500.html.tar.gz",
+        "contention-profile-20240229-235959-flame.html.gz", "heap-profile-20251101-000000-pprof.gz"};
+    static const char *const bad[] = {"",
+                                      "cpu-profile-",
+                                      "cpu-profile-20251101-101500-pprof.gz.tmp",
+                                      "../cpu-profile-20251101-101500-pprof.gz",
+                                      "cpu-profile-20251301-101500-pprof.gz",
+                                      "cpu-profile-20251101-241500-pprof.gz",
+                                      "cpu-profile-2025110x-101500-pprof.gz",
+                                      "cpu-profile-20251101-101500-pprof.gz/x",
+                                      "cpu-profile-20251101-101500",
+                                      "CPU-profile-20251101-101500-pprof.gz",
+                                      "cpu-profile-20251101-101500'-pprof.gz",
+                                      "xcpu-profile-20251101-101500-pprof.gz",
+                                      "cpu-profile-20251101-101500-pprof.gz\n"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[PROFILE_NAME_MAX];
+        if (!profile_name_parse(good[i], &n)) T_FAIL("%s is refused", good[i]);
+        profile_name_print(&n, text);
+        CHECK_STR(text, good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (profile_name_parse(bad[i], &n)) T_FAIL("'%s' passes", bad[i]);
+    char stamp[PROFILE_STAMP_LEN + 1];
+    for (int64_t t = 1700000000000; t < 1800000000000; t += 7654321000) {
+        profile_stamp(t, stamp);
+        CHECK_INT(profile_stamp_ms(stamp), t);
+    }
+}
+
+TEST(published_is_listed_and_survives)
+{
+    REQUIRE(mkdtemp(dir));
+    struct store *s = open_store();
+    struct store_profile a = put(s, 10002, PROFILE_CPU, now_ms, 100),
+                         b = put(s, 10002, PROFILE_CPU, now_ms, 50), *list, p;
+    struct store_profile c = put(s, 10003, PROFILE_HEAP, now_ms - 5000, 30);
+    CHECK(strcmp(a.file, b.file)); /* the same second: the next one */
+    CHECK_INT(b.time_ms, now_ms + 1000);
+    size_t total, n = store_list(s, &(struct store_query){.limit = 2}, &list, &total);
+    CHECK_INT(n, 2);
+    CHECK_INT(total, 3);
+    CHECK_INT(list[0].id, b.id);
+    CHECK_INT(list[1].id, a.id);
+    mem_free(list);
+    n = store_list(s, &(struct store_query){.before_id = a.id}, &list, &total);
+    CHECK_INT(n, 1);
+    CHECK_INT(list[0].id, c.id);
+    mem_free(list);
+    CHECK_INT(store_find(s, 10002, a.file, &p), 0);
+    CHECK_INT(p.id, a.id);
+    CHECK_INT(store_find(s, 10003, a.file, &p), ERR_NOT_FOUND);
+    CHECK_INT(store_put_derived(s, a.id, "svg", 3, NULL), 0);
+    struct store *twin;
+    struct err err;
+    CHECK_INT(store_open(&(struct store_options){.dir = dir}, &twin, &err), ERR_BUSY);
+    store_close(s);
+    /* What a kill leaves: half a file under a temporary name, a file without an index row, a row without a
+     * file, an orphan. */
+    char *path = mem_printf("%s/10002/.tmp-999999999-1", dir);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    char *foreign = mem_printf("%s/10002/contention-profile-20251101-101500-pprof.gz", dir);
+    close(open(foreign, O_CREAT | O_WRONLY, 0600));
+    char *orphan = mem_printf("%s/10002/cpu-profile-20201101-101500-flame.html.gz", dir);
+    close(open(orphan, O_CREAT | O_WRONLY, 0600));
+    char *gone = mem_printf("%s/10003/%s", dir, c.file);
+    unlink(gone);
+    s = open_store();
+    CHECK(access(path, F_OK));
+    CHECK(access(orphan, F_OK));
+    n = store_list(s, &(struct store_query){0}, &list, NULL);
+    CHECK_INT(n, 3);
+    CHECK_INT(list[0].id, b.id);
+    CHECK_INT(list[1].id, a.id);
+    CHECK_INT(list[1].samples, 7);
+    CHECK_INT(list[1].duration_ms, 10000);
+    CHECK_STR(list[1].sample_types, "samples/count,cpu/nanoseconds");
+    CHECK_INT(list[2].type, PROFILE_CONTENTION);
+    CHECK_INT(list[2].samples, -1);
+    CHECK(list[2].id > c.id); /* never used twice */
+    mem_free(list);
+    struct bytes svg;
+    CHECK_INT(store_get_derived(s, a.id, &svg, &err), 0);
+    CHECK_INT(svg.len, 3);
+    bytes_free(&svg);
+    store_close(s);
+    mem_free(path), mem_free(foreign), mem_free(orphan), mem_free(gone);
+    file_remove_tree(dir, NULL);
+}
+
+TEST(oldest_first_over_all_types_and_exactly)
+{
+    REQUIRE(mkdtemp(dir));
+    struct store *s = open_store();
+    const int64_t day_ms = 86400000;
+    struct store_profile a = put(s, 10002, PROFILE_CPU, now_ms - day_ms - 1, 100);
+    struct store_profile b = put(s, 10002, PROFILE_CONTENTION, now_ms - day_ms + 1000, 100);
+    struct store_profile c = put(s, 10003, PROFILE_CPU, now_ms - 5000, 100),
+                         d = put(s, 10002, PROFILE_CONTENTION, now_ms, 100), p;
+    struct store_limits limits = {.max_age_ms = day_ms, .max_bytes = 1000};
+    int64_t next_ms;
+    CHECK_INT(store_retain(s, &limits, &next_ms), 1); /* one day is 24 hours, to the millisecond */
+    CHECK_INT(store_get(s, a.id, &p), ERR_NOT_FOUND);
+    CHECK_INT(next_ms, now_ms + 1000);
+    now_ms += 1000;
+    CHECK_INT(store_retain(s, &limits, &next_ms), 1);
+    CHECK_INT(store_get(s, b.id, &p), ERR_NOT_FOUND);
+    /* What was derived counts, and goes with its parent. */
+    CHECK_INT(store_put_derived(s, c.id, "0123456789", 10, NULL), 0);
+    limits.max_bytes = 210;
+    CHECK_INT(store_retain(s, &limits, &next_ms), 0);
+    limits.max_bytes = 209;
+    CHECK_INT(store_retain(s, &limits, &next_ms), 1);
+    CHECK_INT(store_get(s, c.id, &p), ERR_NOT_FOUND);
+    CHECK_INT(store_get(s, d.id, &p), 0);
+    char *folder = mem_printf("%s/10003", dir);
+    CHECK_INT(rmdir(folder), 0); /* nothing is left in it */
+    mem_free(folder);
+    struct store_state state;
+    store_state(s, &state);
+    CHECK_INT(state.bytes, 100);
+    store_close(s);
+    file_remove_tree(dir, NULL);
+}
+
+TEST(shared_folder_is_followed)
+{
+    REQUIRE(mkdtemp(dir));
+    struct store *s = NULL;
+    struct err err = {0};
+    REQUIRE(!store_open(&(struct store_options){.dir = dir, .now_ms = test_now}, &s, &err));
+    REQUIRE(!store_node_dir(s, 10001, dir, true, &err));
+    REQUIRE(!store_load(s, &err));
+    struct store_profile mine = put(s, 10001, PROFILE_CPU, now_ms, 10), *list, p;
+    char *path = mem_printf("%s/cpu-profile-20251101-101500-pprof.gz", dir),
+         *link = mem_printf("%s/cpu-profile-20251101-101501-pprof.gz", dir);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    CHECK_INT(symlink("/etc/passwd", link), 0); /* no plain file: none of ours */
+    store_refresh(s);
+    CHECK_INT(store_list(s, &(struct store_query){0}, &list, NULL), 2);
+    mem_free(list);
+    CHECK_INT(store_find(s, 10001, "cpu-profile-20251101-101500-pprof.gz", &p), 0);
+    unlink(path);
+    store_refresh(s);
+    CHECK_INT(store_list(s, &(struct store_query){0}, &list, NULL), 1);
+    CHECK_INT(list[0].id, mine.id);
+    mem_free(list);
+    store_close(s);
+    mem_free(path), mem_free(link);
+    file_remove_tree(dir, NULL);
+}
+
+TEST(a_file_that_cannot_be_deleted_goes_on_counting)
+{
+    REQUIRE(mkdtemp(dir));
+    struct store *s = open_store();
+    struct store_profile a = put(s, 10002, PROFILE_CPU, now_ms - 3000, 100),
+                         b = put(s, 10002, PROFILE_CPU, now_ms - 2000, 100),
+                         c = put(s, 10002, PROFILE_CPU, now_ms - 1000, 100), p;
+    char *path = mem_printf("%s/10002/%s", dir, a.file), *inside = mem_printf("%s/x", path);
+    unlink(path);
+    CHECK_INT(mkdir(path, 0700), 0);
+    close(open(inside, O_CREAT | O_WRONLY, 0600));
+    struct store_limits limits = {.max_age_ms = -1, .max_bytes = 200};
+    CHECK_INT(store_retain(s, &limits, NULL), 1);
+    CHECK_INT(store_get(s, a.id, &p), 0);
+    CHECK_INT(store_get(s, b.id, &p), ERR_NOT_FOUND);
+    CHECK_INT(store_get(s, c.id, &p), 0);
+    struct store_state state;
+    store_state(s, &state);
+    CHECK(state.n_remove_failed > 0);
+    store_close(s);
+    mem_free(path), mem_free(inside);
+    file_remove_tree(dir, NULL);
+}
+
+TEST_MAIN()
