@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/jvm_identity.h"
 
 enum { MAX_V2_BYTES = 256 << 10 };
 
@@ -32,34 +33,6 @@ struct attach {
     double timeout_s;
     struct err *err;
 };
-
-/* ---- being the JVM's user for a moment ---- */
-
-/* The JVM looks at our effective user (SO_PEERCRED, owner of the file). Raw system calls change this thread
- * alone; the C library's setresuid would change all threads of the program. Real and saved ids stay, so the
- * way back is always open. */
-struct identity {
-    uid_t uid;
-    gid_t gid;
-    bool changed;
-};
-
-static struct identity become(const struct jvm_proc *proc)
-{
-    struct identity old = {geteuid(), getegid(), false};
-    if (old.uid == proc->euid && old.gid == proc->egid) return old;
-    old.changed = true;
-    if (syscall(SYS_setresgid, -1, proc->egid, -1) < 0 || syscall(SYS_setresuid, -1, proc->euid, -1) < 0)
-        return old; /* the JVM will say no */
-    return old;
-}
-
-static void become_again(struct identity old)
-{
-    if (!old.changed) return;
-    if (syscall(SYS_setresuid, -1, old.uid, -1) < 0 || syscall(SYS_setresgid, -1, old.gid, -1) < 0)
-        abort(); /* never go on as another user */
-}
 
 /* ---- waiting ---- */
 
@@ -114,9 +87,9 @@ static int try_connect(struct attach *a, int *ret_fd)
     for (;;) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0) return err_errno(a->err, errno, "cannot make a socket");
-        struct identity old = become(a->proc);
+        struct jvm_identity old = jvm_become(a->proc);
         int rc = connect(fd, (struct sockaddr *)&address, sizeof address), why = errno;
-        become_again(old);
+        jvm_become_again(old);
         if (rc < 0 &&
             (why == EACCES || why == EPERM)) /* their view of /proc may be closed to them: as ourselves */
             rc = connect(fd, (struct sockaddr *)&address, sizeof address), why = errno;
@@ -162,9 +135,9 @@ static int place_trigger(struct attach *a, struct trigger *ret_trigger)
             snprintf(path.text, sizeof path.text, "/proc/%d/cwd/.attach_pid%d", (int)a->proc->pid,
                      (int)a->proc->ns_pid);
         for (int again = 0; again < 2; again++) {
-            struct identity old = become(a->proc);
+            struct jvm_identity old = jvm_become(a->proc);
             int fd = open_trigger(path.text);
-            become_again(old);
+            jvm_become_again(old);
             if (fd == -EACCES || fd == -EPERM) fd = open_trigger(path.text);
             struct stat st;
             if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&

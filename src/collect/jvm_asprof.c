@@ -1,0 +1,308 @@
+/* jvm_asprof.c - see jvm_asprof.h. */
+#include "collect/jvm_asprof.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/strtab.h"
+#include "collect/jvm_identity.h"
+
+#define VERSION "4.5"
+
+/* ---- where the library is ---- */
+
+static bool resolve(const char *path, char ret_path[512])
+{
+    char full[PATH_MAX];
+    if (access(path, R_OK) < 0 || !realpath(path, full) || strlen(full) >= 512) return false;
+    strcpy(ret_path, full);
+    return true;
+}
+
+int jvm_asprof_find(const char *given, char ret_path[512], struct err *err)
+{
+    const char *named = given && *given ? given : getenv("PROCPROF_ASYNC_PROFILER");
+    if (named && *named) {
+        if (!resolve(named, ret_path))
+            return err_errno(err, errno, "%s: cannot use it as async-profiler", named);
+        if (strchr(ret_path, ','))
+            return err_set(err, ERR_INPUT, "%s: async-profiler cannot be loaded from a path with a comma",
+                           named);
+        return 0;
+    }
+    char *cache = file_user_dir("CACHE");
+    char in_cache[512];
+    snprintf(in_cache, sizeof in_cache, "%s/async-profiler-" VERSION "/libasyncProfiler.so",
+             cache ? cache : "");
+    mem_free(cache);
+    const char *const places[] = {
+        in_cache,
+        "/usr/local/lib/procprof/libasyncProfiler.so",
+        "/usr/lib/procprof/libasyncProfiler.so",
+        "/opt/async-profiler/lib/libasyncProfiler.so",
+#ifdef __x86_64__
+        "/usr/lib/x86_64-linux-gnu/jni/libasyncProfiler.so",
+#else
+        "/usr/lib/aarch64-linux-gnu/jni/libasyncProfiler.so",
+#endif
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (resolve(places[i], ret_path)) return 0;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "async-profiler is not installed (tools/setup gets it; or name libasyncProfiler.so by "
+                   "--async-profiler)");
+}
+
+/* ---- a path that the JVM can load ---- */
+
+static bool jvm_can_read(const struct jvm_proc *proc, const char *path)
+{
+    struct jvm_identity old = jvm_become(proc);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    jvm_become_again(old);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
+/* For a JVM in a container or of another user: a copy in its /tmp. The name is always the same for the same
+ * library: the JVM knows it again, although the file is removed in between. */
+static int place_copy(struct jvm_asprof *as, const char *library, struct err *err)
+{
+    struct bytes bytes;
+    int rc = file_read(library, (size_t)64 << 20, &bytes, err);
+    if (rc < 0) return rc;
+    snprintf(as->library, sizeof as->library, "/tmp/.procprof-asprof-%08x.so",
+             hash_bytes(bytes.data, bytes.len));
+    struct jvm_path path = jvm_proc_path(as->proc, "%s", as->library);
+    struct jvm_identity old = jvm_become(as->proc);
+    int fd = open(path.text, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0700), why = errno;
+    jvm_become_again(old);
+    if (fd < 0 && why == EEXIST) {
+        /* Ours from another session at this moment, or left behind: usable only if nobody else could have
+         * written it. */
+        struct stat st;
+        struct bytes there = {0};
+        bool is_good = lstat(path.text, &st) == 0 && S_ISREG(st.st_mode) &&
+                       (st.st_uid == as->proc->euid || st.st_uid == 0) && !(st.st_mode & 022) &&
+                       file_read(path.text, (size_t)64 << 20, &there, NULL) == 0 && there.len == bytes.len &&
+                       !memcmp(there.data, bytes.data, bytes.len);
+        bytes_free(&there);
+        if (!is_good) rc = err_set(err, ERR_UNSUPPORTED, "%s is there and is not ours; remove it", path.text);
+    } else if (fd < 0) {
+        rc = err_errno(err, why, "cannot put a copy of the library where JVM %d sees it: %s",
+                       (int)as->proc->pid, path.text);
+    } else {
+        for (size_t done = 0; rc == 0 && done < bytes.len;) {
+            ssize_t n = write(fd, bytes.data + done, bytes.len - done);
+            if (n > 0)
+                done += (size_t)n;
+            else if (errno != EINTR)
+                rc = err_errno(err, errno, "cannot write %s", path.text);
+        }
+        close(fd);
+    }
+    bytes_free(&bytes);
+    if (rc == 0) snprintf(as->copy, sizeof as->copy, "%s", path.text);
+    return rc;
+}
+
+struct mapped {
+    const char *own;
+    char foreign[300];
+};
+
+static bool see_library(void *context, const char *path, uint64_t inode)
+{
+    (void)inode;
+    struct mapped *m = context;
+    const char *name = strrchr(path, '/') + 1;
+    if (!strstr(name, "libasyncProfiler") && strncmp(name, ".procprof-asprof-", 17)) return false;
+    if (!strncmp(path, m->own, strlen(m->own))) return false; /* ours, perhaps " (deleted)" behind it */
+    snprintf(m->foreign, sizeof m->foreign, "%s", path);
+    return true;
+}
+
+int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const struct jvm_workspace *ws,
+                    const char *library, struct err *err)
+{
+    char path[512];
+    int rc = jvm_asprof_find(library, path, err);
+    if (rc < 0) return rc;
+    *as = (struct jvm_asprof){.proc = proc, .ws = ws, .attach = {.timeout_s = 60}};
+    if (proc->same_root && jvm_can_read(proc, path))
+        snprintf(as->library, sizeof as->library, "%s", path);
+    else if ((rc = place_copy(as, path, err)) < 0)
+        return rc;
+    struct mapped mapped = {.own = as->library, .foreign = ""};
+    if (jvm_proc_each_map(proc->pid, see_library, &mapped)) {
+        jvm_asprof_close(as);
+        return err_set(err, ERR_BUSY,
+                       "the JVM %d has another async-profiler loaded (%.200s); it is left alone. Use that "
+                       "one, or the JVM's own "
+                       "recorder: --engine jfr",
+                       (int)proc->pid, mapped.foreign);
+    }
+    return 0;
+}
+
+void jvm_asprof_close(struct jvm_asprof *as)
+{
+    if (*as->copy) unlink(as->copy);
+    *as->copy = 0;
+}
+
+/* ---- commands ---- */
+
+/* What it wrote, without the last newline; "" when nothing. */
+static void take_text(struct jvm_asprof *as, const char *name, char *into, size_t size)
+{
+    struct bytes bytes;
+    *into = 0;
+    if (jvm_workspace_read(as->ws, name, 1 << 20, &bytes, NULL) == 0) {
+        size_t n = bytes.len < size ? bytes.len : size - 1;
+        memcpy(into, bytes.data, n);
+        while (n && (into[n - 1] == '\n' || into[n - 1] == ' ')) n--;
+        into[n] = 0;
+        for (char *c = into; *c; c++)
+            if (*c == '\n') *c = ' ';
+        bytes_free(&bytes);
+    }
+    jvm_workspace_remove(as->ws, name);
+}
+
+/* The library keeps the file of its log open until it is told of another. */
+#define NO_LOG ",loglevel=none,log=stderr"
+
+/* *ret_result: what the library returned, 0 is good. */
+static int command(struct jvm_asprof *as, const char *text, int *ret_result, struct err *err)
+{
+    char line[JVM_MAX_ARGUMENT_BYTES + 1];
+    int n = snprintf(line, sizeof line, "%s", text);
+    if (n < 0 || (size_t)n >= sizeof line)
+        return err_set(err, ERR_LIMIT, "too many options for async-profiler");
+    return jvm_load_agent(as->proc, as->library, line, &as->attach, ret_result, err);
+}
+
+static int is_running(struct jvm_asprof *as, bool *ret_running, struct err *err)
+{
+    char text[200], answer[400];
+    int result = 0;
+    snprintf(text, sizeof text, "status" NO_LOG ",file=%s/status", as->ws->seen);
+    int rc = command(as, text, &result, err);
+    if (rc < 0) return rc;
+    take_text(as, "status", answer, sizeof answer);
+    if (result != 0 || !*answer)
+        return err_set(err, ERR_UNSUPPORTED, "async-profiler in JVM %d does not tell its status (code %d)",
+                       (int)as->proc->pid, result);
+    *ret_running = strstr(answer, "not active") == NULL;
+    return 0;
+}
+
+/* Does the JVM have a recording of a workspace open? wanted: in that one; NULL: in one whose owner is gone.
+ */
+static bool writes_to(const struct jvm_proc *proc, const char *wanted)
+{
+    char path[64], target[300];
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)proc->pid);
+    DIR *dir = opendir(path);
+    bool found = false;
+    for (struct dirent *e; dir && !found && (e = readdir(dir));) {
+        ssize_t n = readlinkat(dirfd(dir), e->d_name, target, sizeof target - 1);
+        if (n <= 0) continue;
+        target[n] = 0;
+        found = wanted ? !strncmp(target, wanted, strlen(wanted))
+                       : jvm_workspace_is_ours(target) && jvm_workspace_is_abandoned(proc, target);
+    }
+    if (dir) closedir(dir);
+    return found;
+}
+
+static void add_events(struct buf *text, const struct jvm_collect_options *o)
+{
+    unsigned events = o->events ? o->events : JVM_EVENT_CPU;
+    double cpu_s = o->cpu_interval_s > 0 ? o->cpu_interval_s : 0.010;
+    double wall_s = o->wall_interval_s > 0 ? o->wall_interval_s : 0.050;
+    double lock_s = o->lock_interval_s > 0 ? o->lock_interval_s : 10e-6;
+    uint64_t alloc = o->alloc_interval_bytes ? o->alloc_interval_bytes : 524288;
+    uint64_t nativemem = o->nativemem_interval_bytes ? o->nativemem_interval_bytes : 524288;
+    /* "cpu" is perf_events where that is permitted, with the kernel's frames, and a timer per thread (ctimer)
+     * where it is not. */
+    if (events & JVM_EVENT_CPU) buf_printf(text, ",event=cpu,interval=%.0f", cpu_s * 1e9);
+    if (events & JVM_EVENT_WALL) buf_printf(text, ",wall=%.0f", wall_s * 1e9);
+    if (events & (JVM_EVENT_ALLOC | JVM_EVENT_LIVE))
+        buf_printf(text, ",alloc=%llu", (unsigned long long)alloc);
+    if (events & JVM_EVENT_LIVE) buf_str(text, ",live");
+    if (events & JVM_EVENT_LOCK) buf_printf(text, ",lock=%.0f", lock_s * 1e9);
+    /* Without the frees: each one would be recorded, and a busy allocator would be slowed down by half. */
+    if (events & JVM_EVENT_NATIVEMEM)
+        buf_printf(text, ",nativemem=%llu,nofree", (unsigned long long)nativemem);
+    if (events & JVM_EVENT_NATIVELOCK) buf_printf(text, ",nativelock=%.0f", lock_s * 1e9);
+}
+
+int jvm_asprof_start(struct jvm_asprof *as, const struct jvm_collect_options *o, const char *file,
+                     struct err *err)
+{
+    bool running = false;
+    int result = 0, rc = is_running(as, &running, err);
+    if (rc < 0) return rc;
+    char log[300];
+    if (running && writes_to(as->proc, NULL)) { /* of a procprof that was killed: nobody waits for it */
+        if ((rc = command(as, "stop" NO_LOG, &result, err)) < 0) return rc;
+        if ((rc = is_running(as, &running, err)) < 0) return rc;
+    }
+    if (running)
+        return err_set(
+            err, ERR_BUSY,
+            "the JVM %d is being profiled by somebody else; that session is left alone. Try again later",
+            (int)as->proc->pid);
+    struct buf text = {0};
+    buf_printf(&text, "start,quiet,loglevel=error,log=%s/log,cstack=vm", as->ws->seen);
+    add_events(&text, o);
+    double duration_s = o->duration_s > 0 ? o->duration_s : 30;
+    /* A chunk is closed every few seconds: what was closed is readable even when the JVM dies. And should we
+     * die, it ends itself. */
+    buf_printf(
+        &text, ",jstackdepth=%u,memlimit=%lluk,jfr,jfropts=2,chunktime=%ds,timeout=%ds,file=%s/%s",
+        o->jstack_depth ? o->jstack_depth : 2048,
+        (unsigned long long)((o->memory_limit_bytes ? o->memory_limit_bytes : (uint64_t)256 << 20) >> 10),
+        duration_s <= 60 ? 5 : 10, (int)duration_s + 120, as->ws->seen, file);
+    rc = command(as, buf_cstr(&text), &result, err);
+    buf_free(&text);
+    take_text(as, "log", log, sizeof log);
+    if (rc < 0) return rc;
+    bool ignored;
+    if (result) (void)is_running(as, &ignored, NULL); /* so that it lets go of the log */
+    if (result && strstr(log, "already"))
+        return err_set(
+            err, ERR_BUSY,
+            "the JVM %d is being profiled by somebody else; that session is left alone. Try again later",
+            (int)as->proc->pid);
+    if (result)
+        return err_set(err, ERR_UNSUPPORTED, "async-profiler did not start in JVM %d (code %d): %.200s",
+                       (int)as->proc->pid, result, *log ? log : "it gave no reason");
+    return 0;
+}
+
+int jvm_asprof_stop(struct jvm_asprof *as, const char *file, struct err *err)
+{
+    char path[200];
+    int result = 0;
+    snprintf(path, sizeof path, "%s/%s", as->ws->seen, file);
+    if (!writes_to(as->proc, path))
+        return 0; /* stopped by itself or by somebody: what runs now, if anything, is not ours */
+    snprintf(path, sizeof path, "stop" NO_LOG ",file=%s/%s", as->ws->seen, file);
+    int rc = command(as, path, &result, err);
+    if (rc == 0 && result)
+        rc = err_set(err, ERR_IO, "async-profiler did not stop in JVM %d (code %d)", (int)as->proc->pid,
+                     result);
+    return rc;
+}

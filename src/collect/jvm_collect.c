@@ -1,0 +1,211 @@
+/* jvm_collect.c - see jvm_collect.h. */
+#include "collect/jvm_collect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "collect/jvm_asprof.h"
+#include "collect/jvm_flight.h"
+#include "format/format.h"
+
+#define RECORDING "recording.jfr"
+enum { DUMP_EVERY_S = 20 };
+
+int jvm_events_parse(const char *text, unsigned *ret_events, struct err *err)
+{
+    static const struct {
+        const char *name;
+        unsigned event;
+    } names[] = {{"cpu", JVM_EVENT_CPU},
+                 {"ctimer", JVM_EVENT_CPU},
+                 {"itimer", JVM_EVENT_CPU},
+                 {"alloc", JVM_EVENT_ALLOC},
+                 {"mem", JVM_EVENT_ALLOC},
+                 {"lock", JVM_EVENT_LOCK},
+                 {"wall", JVM_EVENT_WALL},
+                 {"live", JVM_EVENT_LIVE},
+                 {"nativemem", JVM_EVENT_NATIVEMEM},
+                 {"nativelock", JVM_EVENT_NATIVELOCK}};
+    unsigned events = 0;
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, ","), i = 0, n_names = sizeof names / sizeof *names;
+        while (i < n_names && (strlen(names[i].name) != n || strncmp(at, names[i].name, n))) i++;
+        if (i == n_names)
+            return err_set(
+                err, ERR_INPUT,
+                "there is no event '%.*s'; events are cpu, alloc, lock, wall, live, nativemem, nativelock",
+                (int)(n < 40 ? n : 40), at);
+        events |= names[i].event;
+        at += n;
+        if (*at == ',') at++;
+    }
+    if (!events)
+        return err_set(err, ERR_INPUT,
+                       "no event is named; events are cpu, alloc, lock, wall, live, nativemem, nativelock");
+    *ret_events = events;
+    return 0;
+}
+
+struct capture {
+    const struct jvm_proc *proc;
+    const struct jvm_collect_options *o;
+    double duration_s;
+    struct jvm_workspace ws;
+    struct jvm_asprof as;
+    struct jvm_flight flight;
+    char newest[32];     /* the file of the workspace that holds most */
+    char error_dir[512]; /* where the JVM would write its crash report */
+    struct jvm_collected *ret;
+};
+
+static void tell(struct capture *c, double elapsed_s, const char *doing)
+{
+    if (c->o->progress) c->o->progress(c->o->context, elapsed_s, c->duration_s, doing);
+}
+
+/* Until the time is over, somebody wants it to end, or the JVM does. */
+static void wait_for_end(struct capture *c)
+{
+    int64_t begin = clock_monotonic_ns(), end = begin + (int64_t)(c->duration_s * 1e9);
+    int64_t next_dump = begin + DUMP_EVERY_S * (int64_t)1000000000;
+    for (int64_t now = begin; now < end; now = clock_monotonic_ns()) {
+        if (!jvm_proc_is_alive(c->proc)) {
+            c->ret->jvm_died = true;
+            return;
+        }
+        if (c->o->is_cancelled && c->o->is_cancelled(c->o->context)) {
+            c->ret->was_cancelled = true;
+            return;
+        }
+        tell(c, (double)(now - begin) / 1e9, "sampling");
+        if (c->ret->by_flight_recorder && now >= next_dump) {
+            (void)jvm_flight_dump(&c->flight, c->newest, NULL); /* for the case that the JVM dies */
+            next_dump = clock_monotonic_ns() + DUMP_EVERY_S * (int64_t)1000000000;
+        }
+        clock_sleep_ns(end - now < 50000000 ? end - now : 50000000);
+    }
+    tell(c, c->duration_s, "reading");
+}
+
+/* The JVM's last words, if it left any. */
+static void look_for_crash_report(struct capture *c)
+{
+    char path[600];
+    const char *const folders[] = {c->error_dir, "/tmp"};
+    for (size_t i = 0; i < 2; i++) {
+        struct stat st;
+        snprintf(path, sizeof path, "%s/hs_err_pid%d.log", folders[i], (int)c->proc->ns_pid);
+        if (!*folders[i] || stat(path, &st) < 0 ||
+            (int64_t)st.st_mtim.tv_sec * 1000000000 < c->ret->start_ns - 1000000000)
+            continue;
+        struct bytes report = {0};
+        bool by_profiler =
+            file_read(path, (size_t)16 << 20, &report, NULL) == 0 &&
+            memmem(report.data, report.len < 4096 ? report.len : 4096, "asyncProfiler", 13) != NULL;
+        bytes_free(&report);
+        snprintf(c->ret->note, sizeof c->ret->note,
+                 "the JVM crashed while it was profiled%s; its report is %.250s",
+                 by_profiler ? ", in async-profiler: use --engine jfr for it" : "", path);
+        return;
+    }
+    snprintf(c->ret->note, sizeof c->ret->note,
+             "the JVM %d ended while it was profiled; this is what was recorded until then",
+             (int)c->proc->pid);
+}
+
+static int start(struct capture *c, struct err *err)
+{
+    struct err why = {0};
+    int rc = ERR_UNSUPPORTED;
+    if (c->o->engine != JVM_ENGINE_FLIGHT_RECORDER) {
+        rc = jvm_asprof_open(&c->as, c->proc, &c->ws, c->o->library, &why);
+        if (rc == 0) {
+            snprintf(c->newest, sizeof c->newest, "%s", RECORDING);
+            rc = jvm_asprof_start(&c->as, c->o, RECORDING, &why);
+        }
+        if (rc == 0) return 0;
+        jvm_asprof_close(&c->as);
+        /* Only where it cannot work; a JVM that is busy, stopped or not ours would not be better off with the
+         * other. */
+        if (rc != ERR_UNSUPPORTED || c->o->engine == JVM_ENGINE_ASYNC_PROFILER) {
+            if (err) *err = why;
+            return rc;
+        }
+    }
+    char note[300] = "";
+    *c->newest = 0;
+    rc = jvm_flight_start(&c->flight, c->proc, &c->ws, c->o, note, sizeof note, err);
+    if (rc < 0) return rc;
+    c->ret->by_flight_recorder = true;
+    snprintf(c->ret->note, sizeof c->ret->note, "%.180s%s%.200s", why.text, *why.text ? "; " : "", note);
+    return 0;
+}
+
+static int stop(struct capture *c, struct err *err)
+{
+    if (c->ret->jvm_died) return 0;
+    if (!c->ret->by_flight_recorder) return jvm_asprof_stop(&c->as, RECORDING, err);
+    int rc = jvm_flight_stop(&c->flight, RECORDING, err);
+    if (rc == 0) snprintf(c->newest, sizeof c->newest, "%s", RECORDING);
+    return rc;
+}
+
+static int read_recording(struct capture *c, struct err *err)
+{
+    struct bytes bytes;
+    if (!*c->newest)
+        return err_set(err, ERR_NOT_FOUND, "process %d ended before anything was recorded",
+                       (int)c->proc->pid);
+    int rc = jvm_workspace_read(&c->ws, c->newest, (size_t)16 << 30, &bytes, err);
+    if (rc < 0) return rc;
+    if (c->o->keep_jfr) rc = file_write_atomic(c->o->keep_jfr, bytes.data, bytes.len, 0600, false, err);
+    struct format_options reading = {.is_file_mapping = bytes.mapped_bytes > 0};
+    if (rc == 0) rc = format_read(bytes.data, bytes.len, "the recording", &reading, &c->ret->profile, err);
+    bytes_free(&bytes);
+    return rc;
+}
+
+int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *options,
+                struct jvm_collected *ret, struct err *err)
+{
+    static const struct jvm_collect_options defaults;
+    struct err own_err;
+    if (!err) err = &own_err;
+    *ret = (struct jvm_collected){0};
+    struct capture c = {.proc = proc, .o = options ? options : &defaults, .ret = ret};
+    c.duration_s = c.o->duration_s > 0 ? c.o->duration_s : 30;
+    int rc = jvm_proc_check_jvm(proc, err);
+    if (rc < 0) return rc;
+    tell(&c, 0, "attaching");
+    jvm_workspace_sweep(proc);
+    if ((rc = jvm_workspace_open(proc, &c.ws, err)) < 0) return rc;
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/cwd", (int)proc->pid);
+    ssize_t n = proc->same_root ? readlink(link, c.error_dir, sizeof c.error_dir - 1) : -1;
+    c.error_dir[n > 0 ? n : 0] = 0;
+    ret->start_ns = clock_wall_ns();
+    rc = start(&c, err);
+    if (rc == 0) {
+        wait_for_end(&c);
+        struct err stop_err = {0};
+        rc = stop(&c, &stop_err);
+        if (rc < 0 && !jvm_proc_is_alive(proc)) {
+            ret->jvm_died = true;
+            rc = 0;
+        }
+        if (ret->jvm_died) look_for_crash_report(&c);
+        if (rc < 0)
+            *err = stop_err;
+        else
+            rc = read_recording(&c, err);
+    }
+    jvm_asprof_close(&c.as);
+    jvm_workspace_close(&c.ws);
+    if (rc == 0 && *ret->note) profile_add_comment(ret->profile, ret->note);
+    return rc;
+}

@@ -1,0 +1,129 @@
+/* jvm_flight.c - see jvm_flight.h. */
+#include "collect/jvm_flight.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int jcmd(struct jvm_flight *f, const char *command, struct buf *reply, struct err *err)
+{
+    reply->len = 0;
+    int rc = jvm_jcmd(f->proc, command, &f->attach, reply, err);
+    if (rc == 0) buf_cstr(reply);
+    return rc;
+}
+
+static int java_version(struct jvm_flight *f, struct err *err)
+{
+    struct buf reply = {0};
+    int rc = jcmd(f, "VM.version", &reply, err);
+    const char *at = rc == 0 ? strstr(buf_cstr(&reply), "\nJDK ") : NULL;
+    int version = at ? atoi(at + 5) : 0;
+    buf_free(&reply);
+    return rc < 0 ? rc : version;
+}
+
+static void add_event(struct buf *xml, const char *name, const char *setting, const char *value)
+{
+    buf_printf(xml, "  <event name=\"%s\">\n    <setting name=\"enabled\">true</setting>\n", name);
+    buf_printf(xml,
+               "    <setting name=\"stackTrace\">true</setting>\n    <setting name=\"%s\">%s</setting>\n  "
+               "</event>\n",
+               setting, value);
+}
+
+static void write_settings(struct buf *xml, unsigned events, const struct jvm_collect_options *o,
+                           bool by_cpu_time)
+{
+    char period[32], wait[32];
+    double cpu_s = o->cpu_interval_s > 0 ? o->cpu_interval_s : 0.010;
+    snprintf(period, sizeof period, "%.0f ms", cpu_s < 0.001 ? 1 : cpu_s * 1e3);
+    snprintf(wait, sizeof wait, "%.0f us", (o->lock_interval_s > 0 ? o->lock_interval_s : 10e-6) * 1e6);
+    buf_str(
+        xml,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration version=\"2.0\" label=\"procprof\">\n");
+    if (events & JVM_EVENT_CPU)
+        add_event(xml, by_cpu_time ? "jdk.CPUTimeSample" : "jdk.ExecutionSample",
+                  by_cpu_time ? "throttle" : "period", period);
+    if (events & JVM_EVENT_ALLOC) add_event(xml, "jdk.ObjectAllocationSample", "throttle", "1000/s");
+    if (events & JVM_EVENT_LOCK) {
+        add_event(xml, "jdk.JavaMonitorEnter", "threshold", wait);
+        add_event(xml, "jdk.ThreadPark", "threshold", wait);
+    }
+    buf_str(xml, "  <event name=\"jdk.ActiveSetting\">\n    <setting name=\"enabled\">true</setting>\n  "
+                 "</event>\n</configuration>\n");
+}
+
+int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const struct jvm_workspace *ws,
+                     const struct jvm_collect_options *o, char *note, size_t note_size, struct err *err)
+{
+    *f = (struct jvm_flight){.proc = proc, .ws = ws, .attach = {.timeout_s = 60}};
+    snprintf(f->name, sizeof f->name, "procprof-%d-%s", (int)getpid(), ws->seen + strlen(ws->seen) - 6);
+    unsigned events = o->events ? o->events : JVM_EVENT_CPU,
+             known = JVM_EVENT_CPU | JVM_EVENT_ALLOC | JVM_EVENT_LOCK;
+    if (!(events & known))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the JVM's flight recorder knows cpu, alloc and lock; the rest needs async-profiler");
+    int version = java_version(f, err);
+    if (version < 0) return version;
+    f->by_cpu_time = version >= 25;
+    struct buf text = {0}, reply = {0};
+    write_settings(&text, events, o, f->by_cpu_time);
+    int rc = jvm_workspace_write(ws, "procprof.jfc", text.data, text.len, err);
+    text.len = 0;
+    buf_printf(&text, "JFR.configure stackdepth=%u",
+               o->jstack_depth && o->jstack_depth < 2048 ? o->jstack_depth : 512);
+    if (rc == 0)
+        (void)jcmd(f, buf_cstr(&text), &reply, NULL); /* once it has recorded, it keeps the depth it had */
+    text.len = 0;
+    buf_printf(&text, "JFR.start name=%s settings=%s/procprof.jfc disk=true", f->name, ws->seen);
+    if (rc == 0) rc = jcmd(f, buf_cstr(&text), &reply, err);
+    if (rc == 0 && !strstr(buf_cstr(&reply), "Started recording"))
+        rc = err_set(err, ERR_UNSUPPORTED, "the flight recorder of JVM %d did not start: %.200s",
+                     (int)proc->pid, buf_cstr(&reply));
+    snprintf(note, note_size, "sampled by the JVM's own flight recorder: only Java frames, %s%s%s",
+             f->by_cpu_time           ? "CPU time by the JVM's timers"
+             : events & JVM_EVENT_CPU ? "samples of running threads instead of CPU time"
+                                      : "throttled",
+             events & JVM_EVENT_ALLOC ? ", allocations at most 1000 a second" : "",
+             events & ~known ? "; wall, live and native events are left out" : "");
+    buf_free(&text);
+    buf_free(&reply);
+    return rc;
+}
+
+/* "JFR.dump" and "JFR.stop" answer with words only: the file tells. */
+static int write_file(struct jvm_flight *f, const char *command, const char *file, struct err *err)
+{
+    struct buf text = {0}, reply = {0};
+    buf_printf(&text, "%s name=%s filename=%s/%s", command, f->name, f->ws->seen, file);
+    int rc = jcmd(f, buf_cstr(&text), &reply, err);
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", f->ws->outside, file);
+    if (rc == 0 && access(path, F_OK) < 0)
+        rc = err_set(err, ERR_IO, "the flight recorder of JVM %d wrote no file: %.200s", (int)f->proc->pid,
+                     buf_cstr(&reply));
+    buf_free(&text);
+    buf_free(&reply);
+    return rc;
+}
+
+int jvm_flight_dump(struct jvm_flight *f, char ret_file[32], struct err *err)
+{
+    char file[32];
+    snprintf(file, sizeof file, "part%u.jfr", f->n_dumps);
+    int rc = write_file(f, "JFR.dump", file, err);
+    if (rc < 0) return rc;
+    snprintf(ret_file, 32, "%s", file);
+    if (f->n_dumps++) {
+        snprintf(file, sizeof file, "part%u.jfr", f->n_dumps - 2);
+        jvm_workspace_remove(f->ws, file);
+    }
+    return 0;
+}
+
+int jvm_flight_stop(struct jvm_flight *f, const char *file, struct err *err)
+{
+    return write_file(f, "JFR.stop", file, err);
+}

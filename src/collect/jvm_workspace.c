@@ -1,0 +1,187 @@
+/* jvm_workspace.c - see jvm_workspace.h. */
+#include "collect/jvm_workspace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/jvm_identity.h"
+
+#define PREFIX ".procprof-jvm-"
+#define LOCK   "lock"
+
+/* Opens the folder without following links; it must be a folder of the JVM's user or of root. */
+static int open_folder(const struct jvm_proc *proc, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_uid != proc->euid && st.st_uid != geteuid()))) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
+}
+
+int jvm_workspace_open(const struct jvm_proc *proc, struct jvm_workspace *ret, struct err *err)
+{
+    static atomic_uint serial;
+    struct jvm_workspace ws = {.proc = proc, .fd = -1, .lock_fd = -1};
+    snprintf(ws.seen, sizeof ws.seen, "/tmp/" PREFIX "%d-%d-%llx%x", (int)proc->ns_pid, (int)getpid(),
+             (unsigned long long)(clock_wall_ns() & 0xffffffffffff), atomic_fetch_add(&serial, 1) & 0xff);
+    /* The plain path lives longer than the JVM; the way through /proc ends with it. */
+    snprintf(ws.outside, sizeof ws.outside, "%s%s", proc->same_root ? "" : jvm_proc_path(proc, "%s", "").text,
+             ws.seen);
+    struct jvm_identity old = jvm_become(proc);
+    int rc = mkdir(ws.outside, 0700), why = errno;
+    jvm_become_again(old);
+    if (rc < 0)
+        return err_errno(err, why, "cannot make a folder for the recording in the /tmp of JVM %d",
+                         (int)proc->pid);
+    ws.fd = open_folder(proc, ws.outside);
+    old = jvm_become(proc);
+    if (ws.fd >= 0)
+        ws.lock_fd = openat(ws.fd, LOCK, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    jvm_become_again(old);
+    if (ws.lock_fd < 0 || flock(ws.lock_fd, LOCK_EX | LOCK_NB) < 0) {
+        why = errno;
+        jvm_workspace_close(&ws);
+        return err_errno(err, why, "cannot use the folder %s", ws.outside);
+    }
+    *ret = ws;
+    return 0;
+}
+
+static void empty_folder(int fd)
+{
+    int again = dup(fd);
+    DIR *dir = again < 0 ? NULL : fdopendir(again);
+    if (!dir) {
+        if (again >= 0) close(again);
+        return;
+    }
+    rewinddir(dir);
+    for (struct dirent *e; (e = readdir(dir));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) unlinkat(fd, e->d_name, 0);
+    closedir(dir);
+}
+
+void jvm_workspace_close(struct jvm_workspace *ws)
+{
+    if (ws->fd >= 0) {
+        empty_folder(ws->fd);
+        /* By way of the descriptor: it works when the JVM, and its /proc, are gone. */
+        char path[64], real[256];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", ws->fd);
+        ssize_t n = readlink(path, real, sizeof real - 1);
+        if (rmdir(ws->outside) < 0 && n > 0) {
+            real[n] = 0;
+            if (strstr(real, "/" PREFIX)) rmdir(real);
+        }
+        close(ws->fd);
+    }
+    if (ws->lock_fd >= 0) close(ws->lock_fd);
+    ws->fd = ws->lock_fd = -1;
+}
+
+int jvm_workspace_read(const struct jvm_workspace *ws, const char *name, size_t max_bytes,
+                       struct bytes *ret_bytes, struct err *err)
+{
+    int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size) {
+        if (fd >= 0) close(fd);
+        return err_set(err, ERR_NOT_FOUND, "the JVM %d wrote nothing to %s/%s", (int)ws->proc->pid, ws->seen,
+                       name);
+    }
+    int rc = file_read_fd(fd, name, max_bytes, ret_bytes, err);
+    close(fd);
+    return rc;
+}
+
+int jvm_workspace_write(const struct jvm_workspace *ws, const char *name, const void *data, size_t len,
+                        struct err *err)
+{
+    struct jvm_identity old = jvm_become(ws->proc);
+    int fd = openat(ws->fd, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0755), why = errno;
+    jvm_become_again(old);
+    if (fd < 0) return err_errno(err, why, "cannot write %s/%s", ws->outside, name);
+    for (size_t done = 0; done < len;) {
+        ssize_t n = write(fd, (const char *)data + done, len - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            why = errno;
+            close(fd);
+            return err_errno(err, why, "cannot write %s/%s", ws->outside, name);
+        }
+        done += (size_t)n;
+    }
+    close(fd);
+    return 0;
+}
+
+void jvm_workspace_remove(const struct jvm_workspace *ws, const char *name)
+{
+    unlinkat(ws->fd, name, 0);
+}
+
+/* ---- what others left behind ---- */
+
+bool jvm_workspace_is_ours(const char *path)
+{
+    return !strncmp(path, "/tmp/" PREFIX, strlen("/tmp/" PREFIX));
+}
+
+/* The folder's descriptor when nobody holds its lock, else -1. */
+static int open_abandoned(const struct jvm_proc *proc, const char *name)
+{
+    int fd = open_folder(proc, jvm_proc_path(proc, "/tmp/%s", name).text);
+    if (fd < 0) return -1;
+    int lock = openat(fd, LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    bool is_held = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) < 0;
+    struct stat st;
+    /* Between mkdir and the lock there is a moment. */
+    bool is_fresh = lock < 0 && fstat(fd, &st) == 0 && clock_wall_ns() / 1000000000 - st.st_mtim.tv_sec < 60;
+    if (lock >= 0) close(lock);
+    if (!is_held && !is_fresh) return fd;
+    close(fd);
+    return -1;
+}
+
+bool jvm_workspace_is_abandoned(const struct jvm_proc *proc, const char *path)
+{
+    char name[96];
+    if (!jvm_workspace_is_ours(path)) return false;
+    snprintf(name, sizeof name, "%s", path + strlen("/tmp/"));
+    name[strcspn(name, "/")] = 0;
+    int fd = open_abandoned(proc, name);
+    if (fd < 0) return access(jvm_proc_path(proc, "/tmp/%s", name).text, F_OK) < 0;
+    close(fd);
+    return true;
+}
+
+void jvm_workspace_sweep(const struct jvm_proc *proc)
+{
+    DIR *dir = opendir(jvm_proc_path(proc, "/tmp").text);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        if (strncmp(e->d_name, PREFIX, strlen(PREFIX))) continue;
+        /* Another JVM may still write to it: only those of this JVM, and those of JVMs that are gone. */
+        int of_pid = atoi(e->d_name + strlen(PREFIX));
+        if (of_pid != proc->ns_pid && access(jvm_proc_path(proc, "/proc/%d", of_pid).text, F_OK) == 0)
+            continue;
+        int fd = open_abandoned(proc, e->d_name);
+        if (fd < 0) continue;
+        empty_folder(fd);
+        close(fd);
+        rmdir(jvm_proc_path(proc, "/tmp/%s", e->d_name).text);
+    }
+    if (dir) closedir(dir);
+}
