@@ -1,4 +1,5 @@
-/* unpack.c - see unpack.h. gzip through libdeflate (whole buffers, about three times zlib's speed), zstd through libzstd. */
+/* unpack.c - see unpack.h. gzip through libdeflate (whole buffers, about three times zlib's speed), zstd
+ * through libzstd. */
 #include "base/unpack.h"
 
 #include <libdeflate.h>
@@ -6,6 +7,7 @@
 #include <zstd.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 
 static bool is_gzip(const uint8_t *p, size_t len)
 {
@@ -22,7 +24,8 @@ bool unpack_is_packed(const void *data, size_t len)
     return is_gzip(data, len) || is_zstd(data, len);
 }
 
-/* The last four bytes of a gzip file hold its size modulo 2^32: a hint, wrong for several members or a lying file. */
+/* The last four bytes of a gzip file hold its size modulo 2^32: a hint, wrong for several members or a lying
+ * file. */
 static size_t gzip_size_hint(const uint8_t *p, size_t len, size_t max_bytes)
 {
     uint32_t isize = 0;
@@ -43,7 +46,8 @@ int unpack_gzip(const void *data, size_t len, size_t max_bytes, struct bytes *re
     int rc = 0;
     while (is_gzip(in, len)) {
         size_t in_used = 0, out_made = 0;
-        enum libdeflate_result r = libdeflate_gzip_decompress_ex(d, in, len, out + used, cap - used, &in_used, &out_made);
+        enum libdeflate_result r =
+            libdeflate_gzip_decompress_ex(d, in, len, out + used, cap - used, &in_used, &out_made);
         if (r == LIBDEFLATE_INSUFFICIENT_SPACE) {
             if (cap > max_bytes) {
                 rc = err_set(err, ERR_LIMIT, "gzip data unpacks to more than %zu bytes", max_bytes);
@@ -54,8 +58,8 @@ int unpack_gzip(const void *data, size_t len, size_t max_bytes, struct bytes *re
             continue;
         }
         if (r != LIBDEFLATE_SUCCESS) {
-            rc = err_set(err, ERR_INPUT, "gzip data is damaged or cut short (after %zu good bytes of %zu)", (size_t)(in - (const uint8_t *)data),
-                         (size_t)(in - (const uint8_t *)data) + len);
+            rc = err_set(err, ERR_INPUT, "gzip data is damaged or cut short (after %zu good bytes of %zu)",
+                         (size_t)(in - (const uint8_t *)data), (size_t)(in - (const uint8_t *)data) + len);
             break;
         }
         used += out_made;
@@ -98,7 +102,8 @@ int unpack_zstd(const void *data, size_t len, size_t max_bytes, struct bytes *re
         r = ZSTD_decompressStream(d, &o, &in);
         used += o.pos;
         if (ZSTD_isError(r) || (r != 0 && o.pos == 0)) rc = err_set(err, ERR_INPUT, "zstd data is cut short");
-        if (!rc && used > max_bytes) rc = err_set(err, ERR_LIMIT, "zstd data unpacks to more than %zu bytes", max_bytes);
+        if (!rc && used > max_bytes)
+            rc = err_set(err, ERR_LIMIT, "zstd data unpacks to more than %zu bytes", max_bytes);
     }
     ZSTD_freeDStream(d);
     if (rc) {
@@ -109,7 +114,8 @@ int unpack_zstd(const void *data, size_t len, size_t max_bytes, struct bytes *re
     return 0;
 }
 
-static int unpack_once(const void *data, size_t len, size_t max_bytes, struct bytes *ret_bytes, struct err *err)
+static int unpack_once(const void *data, size_t len, size_t max_bytes, struct bytes *ret_bytes,
+                       struct err *err)
 {
     if (is_gzip(data, len)) return unpack_gzip(data, len, max_bytes, ret_bytes, err);
     if (is_zstd(data, len)) return unpack_zstd(data, len, max_bytes, ret_bytes, err);
@@ -131,12 +137,50 @@ int unpack(const void *data, size_t len, size_t max_bytes, struct bytes *ret_byt
     return rc;
 }
 
-void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes)
+static void pack_member(struct libdeflate_compressor *c, const uint8_t *data, size_t len,
+                        struct bytes *ret_bytes)
 {
-    struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
     size_t cap = libdeflate_gzip_compress_bound(c, len);
     uint8_t *out = mem_alloc(cap);
-    size_t made = libdeflate_gzip_compress(c, data, len, out, cap);
+    *ret_bytes = (struct bytes){.data = out, .len = libdeflate_gzip_compress(c, data, len, out, cap)};
+}
+
+struct packing {
+    const uint8_t *data;
+    size_t len;
+    int level;
+    struct bytes *members;
+};
+
+enum { MEMBER_BYTES = 4 << 20 };
+
+static void pack_one(void *context, size_t i)
+{
+    struct packing *p = context;
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(p->level);
+    size_t at = i * MEMBER_BYTES;
+    pack_member(c, p->data + at, p->len - at < MEMBER_BYTES ? p->len - at : MEMBER_BYTES, &p->members[i]);
     libdeflate_free_compressor(c);
-    *ret_bytes = (struct bytes){.data = out, .len = made};
+}
+
+void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes)
+{
+    size_t n = (len + MEMBER_BYTES - 1) / MEMBER_BYTES;
+    if (!n) n = 1;
+    struct bytes *members = mem_array(n, sizeof *members);
+    struct packing p = {data, len, level, members};
+    parallel_for(n, pack_one, &p);
+    *ret_bytes = members[0];
+    if (n > 1) {
+        size_t total = 0, at = 0;
+        for (size_t i = 0; i < n; i++) total += members[i].len;
+        uint8_t *out = mem_alloc(total);
+        for (size_t i = 0; i < n; i++) {
+            memcpy(out + at, members[i].data, members[i].len);
+            at += members[i].len;
+            bytes_free(&members[i]);
+        }
+        *ret_bytes = (struct bytes){.data = out, .len = total};
+    }
+    mem_free(members);
 }

@@ -9,6 +9,7 @@
 
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/rd.h"
 #include "format/format.h"
 
@@ -95,6 +96,7 @@ struct proto {
     struct id_index mappings, functions, locations;
     size_t n_samples, n_mappings, n_functions, n_locations, n_frames, n_labels;
     uint64_t period_type_type, period_type_unit;
+    size_t sample, next_frame, next_label; /* where the next sample goes */
 };
 
 static int bad_string(struct proto *m, const char *where, uint64_t number)
@@ -357,20 +359,18 @@ static int read_label(struct proto *m, struct rd r)
     } else if (!label.num && !label.unit) {
         return 0; /* says nothing */
     }
-    uint64_t *end = &m->p->sample_label_start[m->p->n_samples + 1];
-    m->p->labels[(*end)++] = label;
+    m->p->labels[m->next_label++] = label;
     return 0;
 }
 
 static int add_frame(struct proto *m, uint64_t id)
 {
-    uint64_t *end = &m->p->sample_location_start[m->p->n_samples + 1];
     uint32_t index;
     if (!id_index_find(&m->locations, id, &index))
         return err_set(m->err, ERR_INPUT,
                        "malformed profile: sample %zu refers to location %llu, which does not exist",
-                       m->p->n_samples, (unsigned long long)id);
-    m->p->sample_locations[(*end)++] = index;
+                       m->sample, (unsigned long long)id);
+    m->p->sample_locations[m->next_frame++] = index;
     return 0;
 }
 
@@ -378,8 +378,7 @@ static int add_frame(struct proto *m, uint64_t id)
  * bytes long. */
 static int add_frames(struct proto *m, struct rd r)
 {
-    uint64_t *end = &m->p->sample_location_start[m->p->n_samples + 1];
-    uint32_t *into = m->p->sample_locations + *end;
+    uint32_t *into = m->p->sample_locations + m->next_frame;
     const uint32_t *direct = m->locations.direct;
     while (r.p < r.end) {
         uint64_t id = *r.p++;
@@ -397,16 +396,16 @@ static int add_frames(struct proto *m, struct rd r)
         }
         uint32_t index = id < m->locations.n_direct ? direct[id] : 0;
         if (!index) {
-            *end = (uint64_t)(into - m->p->sample_locations);
-            if (r.bad) return cut(m, "sample", m->p->n_samples);
+            m->next_frame = (size_t)(into - m->p->sample_locations);
+            if (r.bad) return cut(m, "sample", m->sample);
             int rc = add_frame(m, id); /* a sparse id, or one that does not exist */
             if (rc) return rc;
-            into = m->p->sample_locations + *end;
+            into = m->p->sample_locations + m->next_frame;
             continue;
         }
         *into++ = index - 1;
     }
-    *end = (uint64_t)(into - m->p->sample_locations);
+    m->next_frame = (size_t)(into - m->p->sample_locations);
     return 0;
 }
 
@@ -414,11 +413,9 @@ static int read_sample(struct proto *m, struct rd r)
 {
     struct profile *p = m->p;
     struct field f;
-    size_t s = p->n_samples, n_values = 0;
+    size_t s = m->sample, n_values = 0;
     int rc = 0;
     int64_t *values = p->sample_values + s * p->n_sample_types;
-    p->sample_location_start[s + 1] = p->sample_location_start[s];
-    p->sample_label_start[s + 1] = p->sample_label_start[s];
     while (!rc && next_field(&r, &f)) {
         if (f.number == 1 && f.wire == BYTES) {
             rc = add_frames(m, f.bytes);
@@ -443,16 +440,40 @@ static int read_sample(struct proto *m, struct rd r)
     if (n_values != p->n_sample_types)
         return err_set(m->err, ERR_INPUT, "mismatch: sample has %zu values vs. %zu types", n_values,
                        p->n_sample_types);
-    p->n_samples++;
+    p->sample_location_start[s + 1] = m->next_frame;
+    p->sample_label_start[s + 1] = m->next_label;
+    m->sample++;
     return 0;
 }
 
-/* How many frames and labels all samples have, so that their arrays are made once. */
-static void count_frames(struct proto *m, struct rd r)
+/* Samples are read in parts, on several threads: each part knows where its bytes and its share of the arrays
+ * begin. */
+enum { PART_SAMPLES = 8192 };
+
+struct part {
+    const uint8_t *at;
+    size_t next_frame, next_label, end_label;
+    int rc;
+    struct err err;
+};
+
+struct reading {
+    const struct proto *m;
+    const uint8_t *end;
+    struct part *parts;
+};
+
+/* How many frames and labels all samples have, so that their arrays are made once; and where every part
+ * begins. */
+static void count_frames(struct proto *m, struct rd r, struct part *parts)
 {
     struct field f, g;
-    while (next_field(&r, &f)) {
+    size_t n_samples = 0;
+    for (const uint8_t *at = r.p; next_field(&r, &f); at = r.p) {
         if (f.number != 2) continue;
+        if (n_samples++ % PART_SAMPLES == 0)
+            parts[n_samples / PART_SAMPLES] =
+                (struct part){.at = at, .next_frame = m->n_frames, .next_label = m->n_labels};
         while (next_field(&f.bytes, &g)) {
             if (g.number == 1) m->n_frames += g.wire == BYTES ? count_packed(g.bytes) : 1;
             if (g.number == 3) m->n_labels++;
@@ -537,6 +558,61 @@ static void allocate_samples(struct proto *m)
     p->cap_labels = m->n_labels;
 }
 
+static void read_part(void *context, size_t i)
+{
+    struct reading *reading = context;
+    struct part *part = &reading->parts[i];
+    struct proto m = *reading->m;
+    struct rd r = rd_over(part->at, (size_t)(reading->end - part->at));
+    struct field f;
+    m.err = &part->err;
+    m.sample = i * PART_SAMPLES;
+    m.next_frame = part->next_frame;
+    m.next_label = part->next_label;
+    size_t end = m.sample + PART_SAMPLES < m.n_samples ? m.sample + PART_SAMPLES : m.n_samples;
+    while (!part->rc && m.sample < end && next_field(&r, &f))
+        if (f.number == 2) part->rc = read_sample(&m, f.bytes);
+    part->end_label = m.next_label;
+}
+
+/* Labels that say nothing were counted but not kept: the parts close up. */
+static void close_label_gaps(struct proto *m, const struct part *parts, size_t n_parts)
+{
+    struct profile *p = m->p;
+    size_t to = 0;
+    for (size_t i = 0; i < n_parts; i++) {
+        size_t n = parts[i].end_label - parts[i].next_label, gap = parts[i].next_label - to;
+        size_t first = i * PART_SAMPLES,
+               end = first + PART_SAMPLES < m->n_samples ? first + PART_SAMPLES : m->n_samples;
+        if (gap) {
+            memmove(p->labels + to, p->labels + parts[i].next_label, n * sizeof *p->labels);
+            for (size_t s = first; s < end; s++) p->sample_label_start[s + 1] -= gap;
+        }
+        to += n;
+    }
+}
+
+static int read_samples(struct proto *m, struct rd r)
+{
+    size_t n_parts = (m->n_samples + PART_SAMPLES - 1) / PART_SAMPLES;
+    struct part *parts = mem_array(n_parts + 1, sizeof *parts);
+    struct reading reading = {.m = m, .end = r.end, .parts = parts};
+    int rc = 0;
+    count_frames(m, r, parts);
+    allocate_samples(m);
+    parallel_for(n_parts, read_part, &reading);
+    for (size_t i = 0; i < n_parts && !rc; i++) {
+        rc = parts[i].rc;
+        if (rc) *m->err = parts[i].err;
+    }
+    if (!rc) {
+        close_label_gaps(m, parts, n_parts);
+        m->p->n_samples = m->n_samples;
+    }
+    mem_free(parts);
+    return rc;
+}
+
 /* Runs over the top-level fields with one of these numbers. */
 static int each(struct proto *m, struct rd r, uint32_t number, int (*read)(struct proto *, struct rd))
 {
@@ -565,10 +641,7 @@ static int read_all(struct proto *m, struct rd r)
     rc = each(m, r, 3, read_mapping);
     if (!rc) rc = each(m, r, 5, read_function);
     if (!rc) rc = each(m, r, 4, read_location);
-    if (rc) return rc;
-    count_frames(m, r);
-    allocate_samples(m);
-    return each(m, r, 2, read_sample);
+    return rc ? rc : read_samples(m, r);
 }
 
 static int read_proto(const void *data, size_t len, const struct format_options *options,

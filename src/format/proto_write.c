@@ -1,5 +1,6 @@
 /* proto_write.c - profile.proto out: fields in number order, integers packed, as google/pprof writes it. */
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "format/format.h"
 
 static void put_int(struct buf *out, unsigned field, uint64_t value)
@@ -34,8 +35,16 @@ static void put_sample(const struct profile *p, size_t s, struct buf *out, struc
                        struct buf *inner)
 {
     const uint32_t *frames = profile_sample_frames(p, s);
-    for (size_t i = 0, n = profile_sample_depth(p, s); i < n; i++)
-        buf_varint(inner, p->locations[frames[i]].id);
+    size_t depth = profile_sample_depth(p, s);
+    buf_reserve(inner, depth * 10);
+    for (size_t i = 0; i < depth; i++) {
+        uint64_t id = p->locations[frames[i]].id;
+        while (id >= 0x80) {
+            inner->data[inner->len++] = (char)(id | 0x80);
+            id >>= 7;
+        }
+        inner->data[inner->len++] = (char)id;
+    }
     if (inner->len) put_message(part, 1, inner);
     for (size_t i = 0; i < p->n_sample_types; i++)
         buf_varint(inner, (uint64_t)profile_sample_values(p, s)[i]);
@@ -49,6 +58,14 @@ static void put_sample(const struct profile *p, size_t s, struct buf *out, struc
         put_message(part, 3, inner);
     }
     put_message(out, 2, part);
+}
+
+static void put_samples(void *context, size_t first, size_t end, struct buf *out)
+{
+    struct buf part = {0}, inner = {0};
+    for (size_t s = first; s < end; s++) put_sample(context, s, out, &part, &inner);
+    buf_free(&part);
+    buf_free(&inner);
 }
 
 static void put_mapping(const struct mapping *m, struct buf *out, struct buf *part)
@@ -97,7 +114,7 @@ void format_write_proto(const struct profile *p, struct buf *out)
 {
     struct buf part = {0}, inner = {0};
     for (size_t i = 0; i < p->n_sample_types; i++) put_value_type(out, 1, p->sample_types[i], &part);
-    for (size_t s = 0; s < p->n_samples; s++) put_sample(p, s, out, &part, &inner);
+    parallel_write(out, p->n_samples, put_samples, (void *)p);
     for (size_t i = 0; i < p->n_mappings; i++) put_mapping(&p->mappings[i], out, &part);
     for (size_t i = 0; i < p->n_locations; i++) put_location(p, &p->locations[i], out, &part, &inner);
     for (size_t i = 0; i < p->n_functions; i++) put_function(&p->functions[i], out, &part);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "profile/profile.h"
 
 /* An index of records by the hash of their content; the records live elsewhere. */
@@ -61,10 +62,9 @@ struct merge {
     struct content_index mappings, functions, locations, samples;
     /* of the current source: index there -> index in the result + 1, 0 when not looked up yet */
     uint32_t *string_of, *mapping_of, *function_of, *location_of;
-    uint32_t *frames; /* of the current sample */
-    size_t cap_frames;
-    struct label *labels;
-    size_t n_labels, cap_labels;
+    const uint32_t *frames; /* of the current sample */
+    const struct label *labels;
+    size_t n_labels;
     struct line *lines;
     size_t n_lines, cap_lines;
     size_t n_frames;
@@ -84,6 +84,11 @@ static uint32_t map_string(struct merge *m, uint32_t id)
         m->string_of[id] = profile_string(m->to, s.s, s.len) + 1;
     }
     return m->string_of[id] - 1;
+}
+
+static uint32_t translated_string(const struct merge *m, uint32_t id) /* of one that was looked up */
+{
+    return id ? m->string_of[id] - 1 : 0;
 }
 
 /* Two mappings are one when they are the same size and file: a library is loaded at another address in each
@@ -225,29 +230,69 @@ static bool all_zero(const int64_t *values, size_t n)
     return true;
 }
 
-static void merge_sample(struct merge *m, size_t s)
+/* A run of samples of the source, made ready side by side on all cores: frames and labels translated, hash
+ * computed. What is left is to look each up in the result, in order. */
+enum { RUN_SAMPLES = 2048 };
+
+struct ready {
+    struct merge *m;
+    uint32_t *frames;     /* of all samples, at the source's own positions */
+    struct label *labels; /* likewise */
+    uint32_t *hashes;     /* by sample */
+};
+
+static void make_ready(void *context, size_t run)
+{
+    struct ready *r = context;
+    const struct merge *m = r->m;
+    const struct profile *from = m->from;
+    size_t end = (run + 1) * RUN_SAMPLES < from->n_samples ? (run + 1) * RUN_SAMPLES : from->n_samples;
+    for (size_t s = run * RUN_SAMPLES; s < end; s++) {
+        uint64_t first = from->sample_location_start[s], n = from->sample_location_start[s + 1] - first;
+        for (uint64_t i = 0; i < n; i++)
+            r->frames[first + i] = m->location_of[from->sample_locations[first + i]] - 1;
+        uint32_t hash = hash_bytes(r->frames + first, n * sizeof *r->frames);
+        for (uint64_t i = from->sample_label_start[s]; i < from->sample_label_start[s + 1]; i++) {
+            struct label l = from->labels[i];
+            l.key = translated_string(m, l.key);
+            l.str = translated_string(m, l.str);
+            l.unit = translated_string(m, l.unit);
+            hash = (uint32_t)hash_u64(hash ^ (uint64_t)l.key << 32 ^ (uint64_t)l.str << 16 ^
+                                      (uint64_t)l.num * 31);
+            r->labels[i] = l;
+        }
+        r->hashes[s] = hash;
+    }
+}
+
+/* Looks up, in the order of the samples, everything they refer to. */
+static void map_references(struct merge *m)
+{
+    const struct profile *from = m->from;
+    for (size_t s = 0; s < from->n_samples; s++) {
+        if (all_zero(profile_sample_values(from, s), m->to->n_sample_types)) continue;
+        const uint32_t *frames = profile_sample_frames(from, s);
+        for (size_t i = 0, n = profile_sample_depth(from, s); i < n; i++)
+            if (!m->location_of[frames[i]]) map_location(m, frames[i]);
+        for (uint64_t i = from->sample_label_start[s]; i < from->sample_label_start[s + 1]; i++) {
+            map_string(m, from->labels[i].key);
+            map_string(m, from->labels[i].str);
+            map_string(m, from->labels[i].unit);
+        }
+    }
+}
+
+static void merge_sample(struct merge *m, const struct ready *r, size_t s)
 {
     const struct profile *from = m->from;
     const int64_t *values = profile_sample_values(from, s);
     size_t n_types = m->to->n_sample_types;
     if (all_zero(values, n_types)) return;
-    const uint32_t *frames = profile_sample_frames(from, s);
+    m->frames = r->frames + from->sample_location_start[s];
     m->n_frames = profile_sample_depth(from, s);
-    if (m->n_frames > m->cap_frames)
-        m->frames = mem_grow(m->frames, &m->cap_frames, m->n_frames, sizeof *m->frames);
-    for (size_t i = 0; i < m->n_frames; i++) m->frames[i] = map_location(m, frames[i]);
-    uint32_t hash = hash_bytes(m->frames, m->n_frames * sizeof *m->frames);
-    m->n_labels = 0;
-    for (uint64_t i = from->sample_label_start[s]; i < from->sample_label_start[s + 1]; i++) {
-        struct label l = from->labels[i];
-        l.key = map_string(m, l.key);
-        l.str = map_string(m, l.str);
-        l.unit = map_string(m, l.unit);
-        hash =
-            (uint32_t)hash_u64(hash ^ (uint64_t)l.key << 32 ^ (uint64_t)l.str << 16 ^ (uint64_t)l.num * 31);
-        *VEC_PUSH(m->labels, m->n_labels, m->cap_labels) = l;
-    }
-    uint32_t *slot = content_index_slot(&m->samples, hash, same_sample, m);
+    m->labels = r->labels + from->sample_label_start[s];
+    m->n_labels = from->sample_label_start[s + 1] - from->sample_label_start[s];
+    uint32_t *slot = content_index_slot(&m->samples, r->hashes[s], same_sample, m);
     if (*slot) {
         int64_t *sum = m->to->sample_values + (size_t)(*slot - 1) * n_types;
         for (size_t i = 0; i < n_types; i++) sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);
@@ -272,7 +317,18 @@ static void merge_source(struct merge *m, const struct profile *from)
     m->location_of = mem_zalloc(from->n_locations * sizeof *m->location_of);
     if (!m->to->n_mappings && from->n_mappings)
         map_mapping(m, 1); /* the first mapping is the main program: it stays first */
-    for (size_t s = 0; s < from->n_samples; s++) merge_sample(m, s);
+    if (from->n_samples) {
+        struct ready r = {.m = m,
+                          .frames = mem_array(from->sample_location_start[from->n_samples], sizeof *r.frames),
+                          .labels = mem_array(from->sample_label_start[from->n_samples], sizeof *r.labels),
+                          .hashes = mem_array(from->n_samples, sizeof *r.hashes)};
+        map_references(m);
+        parallel_for((from->n_samples + RUN_SAMPLES - 1) / RUN_SAMPLES, make_ready, &r);
+        for (size_t s = 0; s < from->n_samples; s++) merge_sample(m, &r, s);
+        mem_free(r.frames);
+        mem_free(r.labels);
+        mem_free(r.hashes);
+    }
     mem_free(m->string_of);
     mem_free(m->mapping_of);
     mem_free(m->function_of);
@@ -353,8 +409,6 @@ int profile_merge(struct profile *const *sources, size_t n_sources, struct profi
     content_index_free(&m.functions);
     content_index_free(&m.locations);
     content_index_free(&m.samples);
-    mem_free(m.frames);
-    mem_free(m.labels);
     mem_free(m.lines);
     /* Opposite values may have met (a diff): such samples say nothing any more. One more pass takes them, and
      * what only they used, out. */

@@ -7,6 +7,7 @@
 
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "report/report_int.h"
 #include "report/tag_filter.h"
 
@@ -198,6 +199,53 @@ static void raw_location(const struct profile *p, const struct location *l, stru
     }
 }
 
+/* A location's number and a space, made once and copied for every frame. */
+struct id_text {
+    char text[23];
+    uint8_t len;
+};
+
+struct raw_writing {
+    struct report *r;
+    struct id_text *ids; /* by location */
+};
+
+static struct id_text id_text(uint64_t id)
+{
+    struct id_text t;
+    t.len = (uint8_t)snprintf(t.text, sizeof t.text, "%llu ", (unsigned long long)id);
+    return t;
+}
+
+static void raw_samples(void *context, size_t first, size_t end, struct buf *out)
+{
+    struct raw_writing *w = context;
+    const struct profile *p = w->r->p;
+    for (size_t s = first; s < end; s++) {
+        const int64_t *values = profile_sample_values(p, s);
+        const uint32_t *frames = profile_sample_frames(p, s);
+        for (size_t i = 0; i < p->n_sample_types; i++) {
+            buf_char(out, ' ');
+            pad_number(out, values[i], 10);
+        }
+        buf_str(out, ": ");
+        size_t depth = profile_sample_depth(p, s);
+        buf_reserve(out, depth * sizeof w->ids->text);
+        char *at = out->data + out->len;
+        for (size_t i = 0; i < depth; i++) {
+            const struct id_text *id = &w->ids[frames[i]];
+            memcpy(at, id->text, sizeof id->text); /* a fixed size is the fastest copy; the next one
+                                                      overwrites what is too much */
+            at += id->len;
+        }
+        out->len = (size_t)(at - out->data);
+        buf_char(out, '\n');
+        if (p->sample_label_start[s] == p->sample_label_start[s + 1]) continue;
+        raw_labels(w->r, s, false, out);
+        raw_labels(w->r, s, true, out);
+    }
+}
+
 int report_raw(struct report *r, struct buf *out, struct err *err)
 {
     (void)err;
@@ -212,23 +260,10 @@ int report_raw(struct report *r, struct buf *out, struct err *err)
                    is_default ? "[dflt]" : "");
     }
     buf_char(out, '\n');
-    for (size_t s = 0; s < p->n_samples; s++) {
-        const int64_t *values = profile_sample_values(p, s);
-        const uint32_t *frames = profile_sample_frames(p, s);
-        for (size_t i = 0; i < p->n_sample_types; i++) {
-            buf_char(out, ' ');
-            pad_number(out, values[i], 10);
-        }
-        buf_str(out, ": ");
-        for (size_t i = 0, n = profile_sample_depth(p, s); i < n; i++) {
-            buf_u64(out, p->locations[frames[i]].id);
-            buf_char(out, ' ');
-        }
-        buf_char(out, '\n');
-        if (p->sample_label_start[s] == p->sample_label_start[s + 1]) continue;
-        raw_labels(r, s, false, out);
-        raw_labels(r, s, true, out);
-    }
+    struct raw_writing w = {.r = r, .ids = mem_array(p->n_locations, sizeof *w.ids)};
+    for (size_t i = 0; i < p->n_locations; i++) w.ids[i] = id_text(p->locations[i].id);
+    parallel_write(out, p->n_samples, raw_samples, &w);
+    mem_free(w.ids);
     buf_str(out, "Locations\n");
     for (size_t i = 0; i < p->n_locations; i++) raw_location(p, &p->locations[i], out);
     buf_str(out, "Mappings\n");
