@@ -10,11 +10,13 @@
 
 struct buf;
 
-unsigned parallel_width(void); /* how many threads are worth starting: the usable cores, 1..16 */
+unsigned parallel_width(void); /* how many threads are worth starting: the usable cores, 1..64 */
 
-/* Calls job(context, i) for every i below n_jobs, in any order, on up to parallel_width() threads; returns
- * when all are done. Where no thread can be had, the caller does all of it. */
-void parallel_for(size_t n_jobs, void (*job)(void *context, size_t i), void *context);
+/* Calls work(context, i, worker) for every i below n_items, in no order, from up to n_threads threads (the
+ * caller is one of them, worker 0). Items are taken one by one, so put the large ones first. Returns when all
+ * are done. Where no thread can be had, the caller does all of it. */
+void parallel_for(size_t n_items, unsigned n_threads,
+                  void (*work)(void *context, size_t item, unsigned worker), void *context);
 
 /* Writes items [0, n_items) into `out` in their order: write(context, first, end, piece) writes a run of them
  * into a buffer of its own, on several threads where there are enough items. */

@@ -154,8 +154,9 @@ struct packing {
 
 enum { MEMBER_BYTES = 4 << 20 };
 
-static void pack_one(void *context, size_t i)
+static void pack_one(void *context, size_t i, unsigned worker)
 {
+    (void)worker;
     struct packing *p = context;
     struct libdeflate_compressor *c = libdeflate_alloc_compressor(p->level);
     size_t at = i * MEMBER_BYTES;
@@ -169,7 +170,7 @@ void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes)
     if (!n) n = 1;
     struct bytes *members = mem_array(n, sizeof *members);
     struct packing p = {data, len, level, members};
-    parallel_for(n, pack_one, &p);
+    parallel_for(n, parallel_width(), pack_one, &p);
     *ret_bytes = members[0];
     if (n > 1) {
         size_t total = 0, at = 0;

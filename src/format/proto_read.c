@@ -558,8 +558,9 @@ static void allocate_samples(struct proto *m)
     p->cap_labels = m->n_labels;
 }
 
-static void read_part(void *context, size_t i)
+static void read_part(void *context, size_t i, unsigned worker)
 {
+    (void)worker;
     struct reading *reading = context;
     struct part *part = &reading->parts[i];
     struct proto m = *reading->m;
@@ -600,7 +601,7 @@ static int read_samples(struct proto *m, struct rd r)
     int rc = 0;
     count_frames(m, r, parts);
     allocate_samples(m);
-    parallel_for(n_parts, read_part, &reading);
+    parallel_for(n_parts, parallel_width(), read_part, &reading);
     for (size_t i = 0; i < n_parts && !rc; i++) {
         rc = parts[i].rc;
         if (rc) *m->err = parts[i].err;

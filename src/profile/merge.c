@@ -241,8 +241,9 @@ struct ready {
     uint32_t *hashes;     /* by sample */
 };
 
-static void make_ready(void *context, size_t run)
+static void make_ready(void *context, size_t run, unsigned worker)
 {
+    (void)worker;
     struct ready *r = context;
     const struct merge *m = r->m;
     const struct profile *from = m->from;
@@ -323,7 +324,7 @@ static void merge_source(struct merge *m, const struct profile *from)
                           .labels = mem_array(from->sample_label_start[from->n_samples], sizeof *r.labels),
                           .hashes = mem_array(from->n_samples, sizeof *r.hashes)};
         map_references(m);
-        parallel_for((from->n_samples + RUN_SAMPLES - 1) / RUN_SAMPLES, make_ready, &r);
+        parallel_for((from->n_samples + RUN_SAMPLES - 1) / RUN_SAMPLES, parallel_width(), make_ready, &r);
         for (size_t s = 0; s < from->n_samples; s++) merge_sample(m, &r, s);
         mem_free(r.frames);
         mem_free(r.labels);

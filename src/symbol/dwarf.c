@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "symbol/dwarf_int.h"
-#include "symbol/parallel.h"
+#include "base/parallel.h"
 
 enum { MAX_ROUNDS = 4, FEW_ADDRESSES = 4 };
 

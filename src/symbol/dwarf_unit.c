@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "symbol/dwarf_int.h"
-#include "symbol/parallel.h"
+#include "base/parallel.h"
 
 enum { MAX_UNITS = 16 << 20 };
 
