@@ -209,6 +209,7 @@ void mysql_conn_run(const struct mysql_conn *options)
                      .stream.io = options->io,
                      .session = {.backend = options->backend,
                                  .connection_id = options->id,
+                                 .offers_tls = options->offers_tls,
                                  .connections = options->connections,
                                  .cancel = options->cancel}};
     snprintf(c.session.peer, sizeof c.session.peer, "%s", options->peer);

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -121,12 +122,27 @@ static void socket_limit(void *context, int seconds, bool until_done)
 
 /* ---- clients ---- */
 
+/* Others read SHOW PROCESSLIST. */
+static bool holds_secret(const char *statement, size_t len)
+{
+    static const char *const words[] = {"password", "identified", "token"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        for (size_t at = 0; at + n <= len; at++)
+            if (!strncasecmp(statement + at, words[i], n)) return true;
+    }
+    return false;
+}
+
 static void set_state(void *context, const char *user, const char *statement, size_t len)
 {
     struct client *c = context;
     pthread_mutex_lock(&c->server->lock);
     snprintf(c->user, sizeof c->user, "%s", user);
-    snprintf(c->statement, sizeof c->statement, "%.*s", (int)(len < 255 ? len : 255), statement);
+    if (holds_secret(statement, len))
+        snprintf(c->statement, sizeof c->statement, "(a statement with a password or a token)");
+    else
+        snprintf(c->statement, sizeof c->statement, "%.*s", (int)(len < 255 ? len : 255), statement);
     c->since_s = clock_wall_ns() / 1000000000;
     pthread_mutex_unlock(&c->server->lock);
     if (!len) atomic_store(&c->is_statement_killed, false);

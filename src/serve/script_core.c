@@ -294,7 +294,11 @@ static int string_call(struct script_value s, const char *m, bool getter, const 
             return err_set(err, ERR_LIMIT, "The string would be too long.");
         size_t n = (size_t)a.num;
         char *text = arena_alloc(arena, n * s.len + 1);
-        for (size_t i = 0; i < n; i++) memcpy(text + i * s.len, s.s, s.len);
+        if (n) memcpy(text, s.s, s.len);
+        for (size_t have = 1, more; have < n; have += more) { /* what is there, twice as much each time */
+            more = have < n - have ? have : n - have;
+            memcpy(text + have * s.len, text, more * s.len);
+        }
         text[n * s.len] = '\0';
         *ret = (struct script_value){.kind = SCRIPT_STRING, .s = text, .len = n * s.len};
         return 0;

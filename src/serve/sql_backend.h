@@ -37,8 +37,8 @@ struct sql_setting {
     bool is_mutable;
 };
 
-/* What a user may do. LOOK: SHOW (StarRocks: NODE on SYSTEM). ACT: ADMIN EXECUTE (OPERATE on SYSTEM). ADMIN:
- * nodes, settings, users. */
+/* What a user was granted. LOOK: SHOW (StarRocks: NODE on SYSTEM). ACT: ADMIN EXECUTE (OPERATE on SYSTEM),
+ * and SHOW. ADMIN: nodes, settings, users, and all the rest. */
 enum { SQL_MAY_LOOK = 1, SQL_MAY_ACT = 2, SQL_MAY_ADMIN = 4, SQL_MAY_ALL = 7 };
 
 struct sql_user {

@@ -90,7 +90,9 @@ static int set_property(struct cluster_node *node, const struct sql_property *p,
         const char *key;
         char *text;
         size_t size;
-    } texts[] = {{"token", node->token, sizeof node->token}, {"name", node->name, sizeof node->name}};
+    } texts[] = {{"token", node->token, sizeof node->token},
+                 {"name", node->name, sizeof node->name},
+                 {"jvm", node->jvm_match, sizeof node->jvm_match}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (strcasecmp(texts[i].key, p->key)) continue;
         if (strlen(p->value) >= texts[i].size)
@@ -98,10 +100,17 @@ static int set_property(struct cluster_node *node, const struct sql_property *p,
         strcpy(texts[i].text, p->value);
         return 0;
     }
+    if (!strcasecmp(p->key, "pid")) {
+        char *end;
+        long pid = strtol(p->value, &end, 10);
+        if (end == p->value || *end || pid < 1 || pid > INT32_MAX)
+            return err_set(err, ERR_INPUT, "property \"pid\" must be a process id, not \"%.40s\"", p->value);
+        node->jvm_pid = (int32_t)pid;
+        return 0;
+    }
     return err_set(err, ERR_INPUT,
                    "unknown property \"%.60s\"; known: http_port, brpc_port, heartbeat_port, be_port, "
-                   "query_port, rpc_port, "
-                   "edit_log_port, token, name",
+                   "query_port, rpc_port, edit_log_port, token, name; of a frontend: jvm, pid",
                    p->key);
 }
 
@@ -115,6 +124,12 @@ static int node_add(void *context, enum sql_node_kind kind, const char *host, in
     for (size_t i = 0; i < n_properties; i++) {
         int rc = set_property(&node, &properties[i], err);
         if (rc) return rc;
+    }
+    if (node.jvm_pid || node.jvm_match[0]) { /* a JVM on this host is attached to, not called */
+        if (kind != SQL_FRONTEND)
+            return err_set(err, ERR_INPUT, "properties \"jvm\" and \"pid\" are for frontends");
+        if (!node.http_port) node.http_port = node.port;
+        node.port = 0;
     }
     return cluster_node_add(of(context), &node, &id, err);
 }
@@ -168,9 +183,8 @@ static int setting_set(void *context, const char *key, const char *value, struct
 
 static unsigned may_of(unsigned grants)
 {
-    return (grants & CLUSTER_LOOK ? SQL_MAY_LOOK : 0) |
-           (grants & CLUSTER_ACT ? SQL_MAY_LOOK | SQL_MAY_ACT : 0) |
-           (grants & CLUSTER_ADMIN ? SQL_MAY_ALL : 0);
+    return (grants & CLUSTER_LOOK ? SQL_MAY_LOOK : 0) | (grants & CLUSTER_ACT ? SQL_MAY_ACT : 0) |
+           (grants & CLUSTER_ADMIN ? SQL_MAY_ADMIN : 0);
 }
 
 static unsigned grants_of(unsigned may)

@@ -112,10 +112,12 @@ static int user_statement(struct sql_session *s, const struct sql_statement *st,
                            "'%s'@'%%' : user already exists.",
                            name);
         int rc = b->user_create(b->context, name, err);
-        if (!rc && st->password && (rc = put_password(s, st, name, err))) {
+        if (rc) return rc;
+        if (st->password) rc = put_password(s, st, name, err);
+        if (!rc && st->may) rc = b->user_grants(b->context, name, st->may, err);
+        if (rc) { /* never a user without the password that was asked for */
             struct err ignored;
-            b->user_drop(b->context, name,
-                         &ignored); /* never a user without the password that was asked for */
+            b->user_drop(b->context, name, &ignored);
         }
         return rc;
     }
@@ -276,7 +278,7 @@ void sql_describe(struct sql_session *s, const struct sql_statement *st, struct 
     int rc = 0;
     if (st->kind == SQL_SELECT)
         rc = sql_select(s, st, true, t, &err);
-    else if (st->kind == SQL_SHOW && (s->may & SQL_MAY_LOOK || st->show > SQL_SHOW_CONFIG))
+    else if (st->kind == SQL_SHOW && (s->may || st->show > SQL_SHOW_CONFIG))
         rc = sql_show(s, st, t, &err);
     else if (st->kind == SQL_EXECUTE_SCRIPT)
         sql_table_columns(t, st->target == SQL_TARGET_FRONTEND ||

@@ -32,6 +32,7 @@ struct sql_session {
     char peer[64]; /* address, for the audit log */
     char database[128];
     unsigned may; /* asked again before each statement: a grant taken away counts at once */
+    bool offers_tls;
     const struct sql_connections *connections; /* NULL: this one alone */
     struct sql_cancel cancel;                  /* is_asked NULL: never */
 };

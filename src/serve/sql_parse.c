@@ -340,6 +340,8 @@ static void parse_set(struct sql_parser *p, struct sql_statement *s)
     while (sql_peek(p, 0)->kind != SQL_TOKEN_END && !sql_token_is(sql_peek(p, 0), ";")) p->at++;
 }
 
+static unsigned parse_privilege(struct sql_parser *p, bool *ret_is_role);
+
 /* CREATE USER, ALTER USER, DROP USER after the first two words. */
 static void parse_user_statement(struct sql_parser *p, struct sql_statement *s, enum sql_statement_kind kind)
 {
@@ -353,6 +355,12 @@ static void parse_user_statement(struct sql_parser *p, struct sql_statement *s, 
     s->name = parse_user(p);
     if (kind == SQL_DROP_USER) return;
     parse_identified(p, s);
+    if (kind == SQL_CREATE_USER && sql_accept(p, "DEFAULT")) {
+        bool is_role;
+        sql_expect(p, "ROLE");
+        do s->may |= parse_privilege(p, &is_role);
+        while (sql_accept(p, ","));
+    }
     if (kind == SQL_ALTER_USER && !p->rc && !s->password) sql_unexpected(p, "IDENTIFIED BY");
 }
 
@@ -363,12 +371,9 @@ static unsigned parse_privilege(struct sql_parser *p, bool *ret_is_role)
         unsigned may;
         bool is_role;
     } known[] = {
-        {"NODE", SQL_MAY_LOOK, false},
-        {"OPERATE", SQL_MAY_LOOK | SQL_MAY_ACT, false},
-        {"ALL", SQL_MAY_ALL, false},
-        {"ROOT", SQL_MAY_ALL, true},
-        {"CLUSTER_ADMIN", SQL_MAY_LOOK | SQL_MAY_ACT, true},
-        {"USER_ADMIN", SQL_MAY_ADMIN, true},
+        {"NODE", SQL_MAY_LOOK, false},        {"OPERATE", SQL_MAY_ACT, false},
+        {"ALL", SQL_MAY_ALL, false},          {"ROOT", SQL_MAY_ALL, true},
+        {"CLUSTER_ADMIN", SQL_MAY_ACT, true}, {"USER_ADMIN", SQL_MAY_ADMIN, true},
         {"DB_ADMIN", SQL_MAY_LOOK, true},
     };
     const struct sql_token *t = sql_peek(p, 0);

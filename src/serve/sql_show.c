@@ -52,9 +52,14 @@ static const struct {
     {"wait_timeout", "28800"},
 };
 
+static const char *variable_value(const struct sql_session *s, size_t i)
+{
+    if (!strcmp(variables[i].name, "have_ssl") && s->offers_tls) return "YES";
+    return variables[i].value;
+}
+
 const char *sql_variable(const struct sql_session *s, const char *name)
 {
-    (void)s;
     static const char *const scopes[] = {"session.", "global.", "local."};
     for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
         if (!strncasecmp(name, scopes[i], strlen(scopes[i]))) {
@@ -62,7 +67,7 @@ const char *sql_variable(const struct sql_session *s, const char *name)
             break;
         }
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (!strcasecmp(variables[i].name, name)) return variables[i].value;
+        if (!strcasecmp(variables[i].name, name)) return variable_value(s, i);
     return NULL;
 }
 
@@ -88,9 +93,9 @@ static int show_config(struct sql_session *s, struct sql_table *t, struct err *e
 static const char *grants_text(struct arena *arena, unsigned may, const char *user)
 {
     if (may & SQL_MAY_ADMIN) return arena_printf(arena, "GRANT 'root' TO '%s'@'%%'", user);
-    if (may & SQL_MAY_ACT) return arena_printf(arena, "GRANT OPERATE ON SYSTEM TO USER '%s'@'%%'", user);
-    if (may & SQL_MAY_LOOK) return arena_printf(arena, "GRANT NODE ON SYSTEM TO USER '%s'@'%%'", user);
-    return NULL;
+    static const char *const names[] = {NULL, "NODE", "OPERATE", "NODE, OPERATE"};
+    const char *name = names[(may & SQL_MAY_LOOK ? 1 : 0) | (may & SQL_MAY_ACT ? 2 : 0)];
+    return name ? arena_printf(arena, "GRANT %s ON SYSTEM TO USER '%s'@'%%'", name, user) : NULL;
 }
 
 static int show_grants(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
@@ -160,7 +165,7 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
     case SQL_SHOW_VARIABLES:
         sql_table_columns(t, "Variable_name,Value");
         for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-            add_row(t, (const char *const[]){variables[i].name, variables[i].value});
+            add_row(t, (const char *const[]){variables[i].name, variable_value(s, i)});
         return 0;
     case SQL_SHOW_STATUS:
         sql_table_columns(t, "Variable_name,Value");

@@ -260,8 +260,22 @@ TEST(users_and_grants)
     session.may = SQL_MAY_ALL;
     CHECK_STR(run("GRANT cluster_admin TO 'anna'"), "OK");
     CHECK_INT(double_user(&cluster, "anna")->user.may, SQL_MAY_LOOK | SQL_MAY_ACT);
+    CHECK_STR(run("SHOW GRANTS FOR anna"),
+              "'anna'@'%'|NULL|GRANT NODE, OPERATE ON SYSTEM TO USER 'anna'@'%'\n");
     CHECK_STR(run("REVOKE OPERATE ON SYSTEM FROM anna"), "OK");
-    CHECK_INT(double_user(&cluster, "anna")->user.may, 0);
+    CHECK_INT(double_user(&cluster, "anna")->user.may, SQL_MAY_LOOK);
+    CHECK_STR(run("GRANT OPERATE ON SYSTEM TO anna; "), "OK");
+    CHECK_STR(run("REVOKE NODE ON SYSTEM FROM anna"), "OK");
+    session.may = double_user(&cluster, "anna")->user.may;
+    CHECK_INT(session.may, SQL_MAY_ACT);
+    run("SHOW BACKENDS"); /* who may act may look */
+    CHECK_INT(result.table.n_rows, 2);
+    session.may = SQL_MAY_ALL;
+    CHECK_STR(run("CREATE USER role_user IDENTIFIED BY 'x' DEFAULT ROLE 'cluster_admin', db_admin"), "OK");
+    CHECK_INT(double_user(&cluster, "role_user")->user.may, SQL_MAY_LOOK | SQL_MAY_ACT);
+    CHECK(says("CREATE USER other DEFAULT ROLE nosuch", "ERROR 1064"));
+    CHECK(double_user(&cluster, "other") == NULL);
+    CHECK_STR(run("DROP USER role_user"), "OK");
     CHECK_STR(run("SET PASSWORD FOR anna = PASSWORD('test')"), "OK");
     uint8_t hash[20], want[20] = {0x94, 0xbd, 0xce, 0xbe, 0x19, 0x08, 0x3c, 0xe2, 0xa1, 0xf9,
                                   0x59, 0xfd, 0x02, 0xf9, 0x64, 0xc7, 0xaf, 0x4c, 0xfc, 0x29};
