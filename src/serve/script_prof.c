@@ -16,19 +16,24 @@
 #include "serve/script_snapshot.h"
 #include "serve/script_starrocks.h"
 
-enum { MAX_SECONDS = 300, DEFAULT_SECONDS = 10, CONTROL_LIMIT_S = 30 };
+enum { MAX_SECONDS = 300, DEFAULT_SECONDS = 10, CONTROL_LIMIT_S = 30, MAX_PATHS = 3 };
 
 struct prof_class {
     const char *name;     /* in scripts */
     const char *type;     /* in names of snapshots */
-    const char *endpoint; /* on the node */
+    const char *endpoint; /* on the node, with the switches below it */
     bool is_capture;      /* samples for some seconds */
+    const char *paths[MAX_PATHS];
 };
 
 static const struct prof_class classes[] = {
-    {"HeapProf", "heap", "/pprof/heap", false},
-    {"CpuProf", "cpu", "/pprof/profile", true},
-    {"ContentionProf", "contention", "/pprof/contention", true},
+    {"HeapProf",
+     "heap",
+     "/pprof/heap",
+     false,
+     {"/pprof/heap", "/debug/pprof/heap", "/debug/mem/pprof/profile?seconds=0"}},
+    {"CpuProf", "cpu", "/pprof/profile", true, {"/pprof/profile", "/debug/pprof/profile"}},
+    {"ContentionProf", "contention", "/pprof/contention", true, {"/pprof/contention", "/debug/pprof/mutex"}},
 };
 
 /* Names that StarRocks' scripts know and that have no methods here: using one says what is missing instead of
@@ -169,17 +174,29 @@ static int argument_string(struct call *c, size_t i, const char **ret)
     return 0;
 }
 
-/* The bytes of a profile, fresh from the node. */
+/* The bytes of a profile, fresh from the node: as text that jeprof reads where the node can write it (so that
+ * a snapshot can be taken elsewhere), from where Go and Databend have it when it is not where StarRocks does.
+ */
 static int take(struct call *c, double seconds, struct bytes *ret)
 {
-    char path[128];
-    if (c->class->is_capture) {
-        if (seconds + 5 > time_left_s(c->prof)) return err_set(c->err, ERR_TIMEOUT, "timeout after 600s");
-        snprintf(path, sizeof path, "%s?seconds=%g", c->class->endpoint, seconds);
-    } else {
-        snprintf(path, sizeof path, "%s", c->class->endpoint);
+    int rc = 0;
+    if (c->class->is_capture && seconds + 5 > time_left_s(c->prof))
+        return err_set(c->err, ERR_TIMEOUT, "timeout after 600s");
+    for (size_t i = 0; i < MAX_PATHS && c->class->paths[i]; i++) {
+        char path[128];
+        int status;
+        const char *given = c->class->paths[i];
+        snprintf(path, sizeof path, "%s%s", given, i ? "" : "?format=legacy");
+        if (c->class->is_capture)
+            snprintf(path + strlen(path), sizeof path - strlen(path), "%cseconds=%g", i ? '?' : '&', seconds);
+        struct err first = *c->err;
+        int failed = request(c, path, NULL, seconds + 120, ret, &status);
+        if (!failed) return 0;
+        if (i) *c->err = first; /* the first path is the one to tell of */
+        if (!i) rc = failed;
+        if (status != 404) return rc;
     }
-    return request(c, path, NULL, seconds + 120, ret, NULL);
+    return rc;
 }
 
 static int need_dir(struct call *c)

@@ -251,7 +251,7 @@ static inline int double_node_call(void *context, const struct sql_node *node, c
         d->heap_on = false;
     else if (!strcmp(path, "/pprof/heap/status"))
         buf_printf(&b, "heap profiler: %s\nsource: double\n", d->heap_on ? "on" : "off");
-    else if (!strcmp(path, "/pprof/heap"))
+    else if (!strcmp(path, "/pprof/heap?format=legacy"))
         double_heap_text(&b);
     else if (strcmp(path, "/pprof/heap/reset")) {
         if (ret_status) *ret_status = 404;
