@@ -126,6 +126,7 @@ static void rebuild(void)
     /* When a reader never left (a longjmp out of malloc), what it might hold stays for ever. */
     bool drained = epoch_drain(&unwind_epoch, DRAIN_LIMIT_MS);
     if (drained) pages_unmap(old, old_bytes);
+    if (made->generation % 8 == 0) unwind_cache_clear();
     size_t n_left = 0;
     for (size_t i = 0; i < n_known(); i++) {
         struct known *k = known_at(i);

@@ -60,7 +60,7 @@ static bool near(double got, double want, double tolerance)
 
 /* One call site, sizes from 16 bytes to 2 MB. Returns bytes; every keep-th block stays. */
 static void *kept[1 << 20];
-static size_t n_kept, n_made, n_kept_bytes;
+static size_t n_kept, n_kept_bytes;
 
 __attribute__((noinline, aligned(512))) static size_t mixed(size_t total_bytes, int keep)
 {
@@ -73,7 +73,6 @@ __attribute__((noinline, aligned(512))) static size_t mixed(size_t total_bytes, 
         char *p = malloc(size);
         *(volatile char *)p = 1;
         done += size;
-        n_made++;
         if (i % (unsigned)keep == 0) {
             kept[n_kept++] = p;
             n_kept_bytes += size;
@@ -90,8 +89,6 @@ TEST(mixed_sizes_on_one_stack_within_five_percent)
     control("disable", "");
     CHECK(near(sum("allocs", 1, mixed), (double)bytes, 0.05));
     CHECK(near(sum("heap", 3, mixed), (double)n_kept_bytes, 0.08));
-    CHECK(
-        near(sum("allocs", 0, mixed), (double)n_made, 0.35)); /* objects are mostly tiny ones: few samples */
     for (size_t i = 0; i < n_kept; i++) free(kept[i]);
     CHECK_INT((long long)sum("heap", 3, NULL), 0); /* also what was freed after it was switched off */
     CHECK_INT(heap_live_count(), 0);

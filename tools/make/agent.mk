@@ -56,3 +56,10 @@ install-agent: $(B)/libprocprof.so $(B)/libprocprof.a
 	install -D -m 644 $(B)/libprocprof.a $(DESTDIR)$(PREFIX)/lib/libprocprof.a
 	install -D -m 644 include/procprof.h $(DESTDIR)$(PREFIX)/include/procprof.h
 .PHONY: install-agent
+
+# Ourselves and the peers inside a process, side by side: make bench-agent [T=malloc]
+bench-agent:
+	@tools/setup bench
+	@$(MAKE) --no-print-directory all
+	@B=$(B) bench/agent/run $(T)
+.PHONY: bench-agent

@@ -25,19 +25,22 @@ HEAP_ALL(EXPORT)
 
 /* ---- on */
 
-/* True: no mark passed, this allocation costs nothing more. False: nothing was counted yet (a mark was
- * passed, or this thread never drew one), sample_it does it. Compared unsigned, so that absurd sizes, which
- * will fail, cannot turn the countdown round. */
+/* True: no mark passed, this allocation costs nothing more. Five instructions: left - size - 1, as left + ~size,
+ * whose carry says that left was greater than size (whatever the size: absurd ones, which will fail, cannot
+ * turn the countdown round). */
 static inline bool count_down(size_t size)
 {
-    int64_t left = heap_thread.poisson.left;
-    if (unlikely(size >= (uint64_t)left)) return false;
-    heap_thread.poisson.left = left - (int64_t)size - 1;
-    return true;
+    uint64_t left;
+    bool carry = __builtin_add_overflow((uint64_t)heap_thread.poisson.left, ~(uint64_t)size, &left);
+    heap_thread.poisson.left = (int64_t)left;
+    return likely(carry);
 }
 
+/* A mark was passed (or this thread never drew one): take back what count_down took, and let heap_count do it
+ * all. */
 static inline void sample_it(void *p, size_t size)
 {
+    heap_thread.poisson.left = (int64_t)((uint64_t)heap_thread.poisson.left - ~(uint64_t)size);
     heap_count(p, size);
 }
 

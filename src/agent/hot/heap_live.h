@@ -37,7 +37,7 @@ extern _Atomic uint8_t heap_live_filter[HEAP_LIVE_FILTER_BYTES] __attribute__((v
 
 static inline size_t heap_live_filter_index(uintptr_t address)
 {
-    return ((address >> 6) + (address >> 26) * 0x9e3779b97f4a7c15u) & (HEAP_LIVE_FILTER_BYTES - 1);
+    return (address >> 6 ^ address >> 26) & (HEAP_LIVE_FILTER_BYTES - 1);
 }
 
 /* False: certainly not sampled. */

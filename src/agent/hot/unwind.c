@@ -52,6 +52,50 @@ NOT_SANITIZED const struct unwind_rule *unwind_find_rule(const struct unwind_tab
     return &m->rules[m->rows[first].rule];
 }
 
+/* The rules of the addresses met last, over all threads: most stacks are those of a moment ago. An entry is
+ * one word, so it is whole or not there; it is believed only for the tables it was made from (the generation;
+ * the cache is emptied before its four bits come round again). */
+#define CACHE_BITS 12
+static _Atomic uint64_t cache[1 << CACHE_BITS];
+
+union cache_entry {
+    uint64_t word;
+    struct {
+        uint64_t page : 36, rule : 16, module : 8, generation : 4;
+    };
+};
+
+void unwind_cache_clear(void)
+{
+    for (unsigned i = 0; i < 1 << CACHE_BITS; i++) atomic_store_explicit(&cache[i], 0, memory_order_relaxed);
+}
+
+NOT_SANITIZED static const struct unwind_rule *cached_rule(const struct unwind_tables *t, uintptr_t pc)
+{
+    if (!t || !t->n_modules) return &no_rule;
+    _Atomic uint64_t *slot = &cache[(pc ^ pc >> CACHE_BITS) & ((1 << CACHE_BITS) - 1)];
+    union cache_entry e = {.word = atomic_load_explicit(slot, memory_order_relaxed)};
+    if (e.word && e.page == pc >> CACHE_BITS && e.generation == (t->generation & 15) &&
+        e.module < t->n_modules)
+        return &t->modules[e.module].rules[e.rule];
+    const struct unwind_rule *rule = unwind_find_rule(t, pc);
+    for (uint32_t m = 0; rule != &no_rule && m < t->n_modules && m < 256; m++) {
+        if (pc < t->modules[m].begin || pc >= t->modules[m].end) continue;
+        e.page = pc >> CACHE_BITS;
+        e.rule = (uint16_t)(rule - t->modules[m].rules);
+        e.module = m & 255;
+        e.generation = t->generation & 15;
+        atomic_store_explicit(slot, e.word, memory_order_relaxed);
+        break;
+    }
+    return rule;
+}
+
+NOT_SANITIZED static const struct unwind_rule *rule_of(const struct unwind_source *s, uintptr_t pc)
+{
+    return s->is_published ? cached_rule(s->tables, pc) : unwind_find_rule(s->tables, pc);
+}
+
 NOT_SANITIZED static int step_signal_frame(struct unwind_source *s, struct unwind_registers *r)
 {
     uintptr_t pc, sp, fp, lr;
@@ -142,7 +186,7 @@ NOT_SANITIZED unsigned unwind_walk(struct unwind_source *s, struct unwind_regist
     int step = 1;
     while (n < max && step > 0) {
         pcs[n++] = r->pc;
-        step = unwind_step(s, unwind_find_rule(s->tables, r->pc - !r->pc_is_exact), r);
+        step = unwind_step(s, rule_of(s, r->pc - !r->pc_is_exact), r);
     }
     if (ret_complete) *ret_complete = step == 0;
     return n;
@@ -187,6 +231,7 @@ NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsi
         s.memory = known_stack(here, r.sp); /* not on another signal stack */
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
+    s.is_published = true;
     unsigned n = unwind_walk(&s, &r, pcs, max, ret_complete);
     epoch_leave(&unwind_epoch, ticket);
     return n;
@@ -203,11 +248,12 @@ NOT_SANITIZED __attribute__((noinline)) unsigned unwind_here(uintptr_t *pcs, uns
     r.pc &= s.address_mask;
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
+    s.is_published = true;
     unsigned n = 0;
     int step = 1;
     for (unsigned depth = 0; n < max && step > 0; depth++) {
         if (depth >= skip) pcs[n++] = r.pc;
-        step = unwind_step(&s, unwind_find_rule(s.tables, r.pc - !r.pc_is_exact), &r);
+        step = unwind_step(&s, rule_of(&s, r.pc - !r.pc_is_exact), &r);
     }
     epoch_leave(&unwind_epoch, ticket);
     return n;

@@ -72,10 +72,15 @@ struct unwind_source {
     const struct unwind_tables *tables; /* may be NULL: frame pointers only */
     struct safe_memory memory;
     uintptr_t address_mask; /* clears pointer authentication bits; all ones on x86-64 */
+    bool is_published;      /* tables are unwind_published: the rules found last may be remembered */
 };
 
 extern _Atomic(const struct unwind_tables *) unwind_published;
 extern struct epoch unwind_epoch;
+
+/* Forgets the rules that were found last. To be called at least every eighth time new tables are published,
+ * when no reader of the old ones is left. */
+void unwind_cache_clear(void);
 
 /* The caller's stack; the first `skip` frames above the function that calls this are left out (0: pcs[0] lies
  * in that function). */
