@@ -71,8 +71,8 @@ static int live_memory(struct err *err)
 static bool own_usable(char *why, size_t size)
 {
     if (!heap_sees_calls()) {
-        snprintf(why, size,
-                 "the program brings its own malloc, which is found before ours: its calls cannot be seen");
+        snprintf(why, size, "the malloc of %.120s is found before ours: its calls cannot be seen",
+                 heap_first_file());
         return false;
     }
     snprintf(why, size, "malloc of %s", heap_allocator_file());

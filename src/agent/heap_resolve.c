@@ -170,6 +170,11 @@ bool heap_sees_calls(void)
     return !first || first == (void *)heap_exported.malloc;
 }
 
+const char *heap_first_file(void)
+{
+    return file_of(dlsym(RTLD_DEFAULT, "malloc"));
+}
+
 #define SWITCH(function, on)                                                                                 \
     if (heap_real.function) {                                                                                \
         atomic_store_explicit(&heap_routes.function, (on) ? heap_counting.function : heap_real.function,     \

@@ -12,6 +12,9 @@ void heap_resolve(void);
  * that is found before us (built in statically), so there is nothing to count here. */
 bool heap_sees_calls(void);
 
+/* File name of the object whose malloc the program calls: ours, or one that is found before. */
+const char *heap_first_file(void);
+
 /* File name of the object whose malloc is behind ours; "" before it is known. */
 const char *heap_allocator_file(void);
 
