@@ -19,15 +19,19 @@ static const char usage[] =
     "  jeprof [options] PROFILE_WITH_NAMES...      files written by --raw\n"
     "  jeprof [options] HOST:PORT[/SERVICE]        names come from host:port/pprof/symbol\n"
     "  jeprof --symbols PROGRAM < MAPS_AND_ADDRESSES\n\n"
-    "  SERVICE is /pprof/heap, /pprof/profile (taken when it is left out), /pprof/pmuprofile, /pprof/growth,\n"
-    "  /pprof/contention, /pprof/wall, /pprof/censusprofile or /pprof/filteredprofile; a path may stand before it.\n"
+    "  SERVICE is /pprof/heap, /pprof/profile (taken when it is left out), /pprof/pmuprofile, "
+    "/pprof/growth,\n"
+    "  /pprof/contention, /pprof/wall, /pprof/censusprofile or /pprof/filteredprofile; a path may stand "
+    "before it.\n"
     "  Options may stand anywhere, may be shortened, and begin with one dash or two.\n\n"
     "output, at most one (none: a shell on a terminal, else --text):\n"
     "  --text              a table                    --dot  --ps  --pdf  --svg  --gif     the call graph\n"
     "  --list=REGEX        source with costs          --gv  --evince  --web                ... in a viewer\n"
     "  --disasm=REGEX      instructions with costs    --callgrind                          for kcachegrind\n"
-    "  --collapsed         stacks for flame graphs    --raw                                with names, for later\n"
-    "  --interactive       a shell                    --symbols                            names of addresses\n\n"
+    "  --collapsed         stacks for flame graphs    --raw                                with names, for "
+    "later\n"
+    "  --interactive       a shell                    --symbols                            names of "
+    "addresses\n\n"
     "what counts as one:\n"
     "  --functions (default)  --lines  --files  --addresses\n\n"
     "heap profiles:\n"
@@ -90,11 +94,13 @@ static int add_source(struct run *r, const char *source, double sign, struct err
     struct bytes bytes = {0};
     struct jeprof_url url = {0};
     bool remote = jeprof_is_url(source);
-    if (remote && !jeprof_url_parse(source, &url)) return err_set(err, ERR_INPUT, "%s: no host in it", source);
-    int rc = remote ? jeprof_fetch(&url, &r->options, r->program, &bytes, err) : fetch(source, NULL, &bytes, err);
+    if (remote && !jeprof_url_parse(source, &url))
+        return err_set(err, ERR_INPUT, "%s: no host in it", source);
+    int rc =
+        remote ? jeprof_fetch(&url, &r->options, r->program, &bytes, err) : fetch(source, NULL, &bytes, err);
     if (!rc)
-        rc = jeprof_profile_add(&r->profile, &bytes, source, r->names_from_server ? NULL : r->program, &r->options, sign,
-                                &r->notes, err);
+        rc = jeprof_profile_add(&r->profile, &bytes, source, r->names_from_server ? NULL : r->program,
+                                &r->options, sign, &r->notes, err);
     if (!rc && !remote) {
         struct buf line = {0};
         buf_printf(&line, "Using local file %s.\n", source);
@@ -133,7 +139,8 @@ static int load(struct run *r, char **args, int n_args, struct err *err)
             if (access(r->program, R_OK) != 0)
                 return err_set(err, ERR_IO, "%s: no such program, or it cannot be read", r->program);
         }
-        if (first == n_args) return err_set(err, ERR_INPUT, "Did not specify profile file ('jeprof --help' tells more)");
+        if (first == n_args)
+            return err_set(err, ERR_INPUT, "Did not specify profile file ('jeprof --help' tells more)");
     }
     for (int i = first; i < n_args && !rc; i++) rc = add_source(r, args[i], 1, err);
     if (!rc && *r->options.base) rc = add_source(r, r->options.base, -1, err);
@@ -144,10 +151,12 @@ static int load(struct run *r, char **args, int n_args, struct err *err)
 
 static int check_modes(const struct jeprof_options *o, struct err *err)
 {
-    int n_modes = o->text + o->callgrind + o->gv + o->evince + o->web + o->dot + o->ps + o->pdf + o->svg + o->gif +
-                  o->raw + o->collapsed + o->symbols + o->interactive + (*o->list != 0) + (*o->disasm != 0);
+    int n_modes = o->text + o->callgrind + o->gv + o->evince + o->web + o->dot + o->ps + o->pdf + o->svg +
+                  o->gif + o->raw + o->collapsed + o->symbols + o->interactive + (*o->list != 0) +
+                  (*o->disasm != 0);
     int n_grains = o->addresses + o->lines + o->functions + o->files;
-    if (n_modes > 1) return err_set(err, ERR_INPUT, "Only specify one output mode ('jeprof --help' lists them)");
+    if (n_modes > 1)
+        return err_set(err, ERR_INPUT, "Only specify one output mode ('jeprof --help' lists them)");
     if (n_grains > 1)
         return err_set(err, ERR_INPUT, "Only specify one of --functions, --lines, --files and --addresses");
     return 0;
@@ -173,7 +182,8 @@ static void write_raw(const struct run *r, struct buf *out)
         if (!at->n_frames) continue;
         buf_printf(out, "0x%016llx ", (unsigned long long)at->address);
         for (uint32_t f = at->n_frames; f-- > 0;)
-            buf_printf(out, "%s%s", strtab_get(&p->text, p->frames[at->first_frame + f].full).s, f ? "--" : "\n");
+            buf_printf(out, "%s%s", strtab_get(&p->text, p->frames[at->first_frame + f].full).s,
+                       f ? "--" : "\n");
     }
     buf_printf(out, "---\n--- %s\n", kind_name(p->kind));
     buf_add(out, body.s, body.n);
@@ -201,7 +211,8 @@ static int print_symbols(const char *program, const struct jeprof_options *optio
         if (maps_parse_line(line, &entry, &file, &id) != MAPS_OTHER) {
             buf_add(&map_lines, line.s, line.n);
             buf_char(&map_lines, '\n');
-        } else if (piece_take(&trimmed, "0x") && text_take_hex(&trimmed, &address) == TEXT_GOOD && !trimmed.n) {
+        } else if (piece_take(&trimmed, "0x") && text_take_hex(&trimmed, &address) == TEXT_GOOD &&
+                   !trimmed.n) {
             *VEC_PUSH(addresses, n, cap) = address;
             buf_printf(&made, "1: 1 [1: 1] @ 0x%llx\n", (unsigned long long)address);
         }
@@ -264,9 +275,10 @@ static int report(struct run *r, struct err *err)
                                .options = &r->options,
                                .program = r->program ? r->program : r->profile.binary};
     struct jeprof_options *o = &r->options;
-    bool chosen = o->text || o->callgrind || o->gv || o->evince || o->web || o->dot || o->ps || o->pdf || o->svg ||
-                  o->gif || o->raw || o->collapsed || *o->list || *o->disasm;
-    if (o->interactive || (!chosen && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) return jeprof_shell(&view);
+    bool chosen = o->text || o->callgrind || o->gv || o->evince || o->web || o->dot || o->ps || o->pdf ||
+                  o->svg || o->gif || o->raw || o->collapsed || *o->list || *o->disasm;
+    if (o->interactive || (!chosen && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
+        return jeprof_shell(&view);
     bool is_binary = o->pdf || o->gif;
     if (is_binary && isatty(STDOUT_FILENO))
         return err_set(err, ERR_INPUT, "the output is no text; send it to a file (... > out.pdf)");
@@ -275,7 +287,8 @@ static int report(struct run *r, struct err *err)
     if (o->raw)
         write_raw(r, &out);
     else
-        rc = *o->thread ? report_threads(r, &view, &out, err) : jeprof_report(&view, &r->profile.all, -1, &out, err);
+        rc = *o->thread ? report_threads(r, &view, &out, err)
+                        : jeprof_report(&view, &r->profile.all, -1, &out, err);
     if (!rc && buf_flush(&out)) rc = err_set(err, ERR_IO, "standard output: %s", strerror(out.write_errno));
     buf_free(&out);
     return rc;
@@ -310,8 +323,10 @@ static int run_jeprof(int argc, char **argv)
     }
     int rc = check_modes(&r.options, &err);
     if (!rc && r.options.test)
-        rc = err_set(&err, ERR_UNSUPPORTED, "--test checks the arithmetic of the Perl program; there is none here");
-    if (!rc && n_args < 1) rc = err_set(&err, ERR_INPUT, "Did not specify program ('jeprof --help' tells more)");
+        rc = err_set(&err, ERR_UNSUPPORTED,
+                     "--test checks the arithmetic of the Perl program; there is none here");
+    if (!rc && n_args < 1)
+        rc = err_set(&err, ERR_INPUT, "Did not specify program ('jeprof --help' tells more)");
     if (!rc && r.options.symbols) {
         rc = print_symbols(argv[1], &r.options, &err);
     } else if (!rc) {
@@ -326,5 +341,5 @@ static int run_jeprof(int argc, char **argv)
     return rc ? fail(&err) : 0;
 }
 
-COMMAND(jeprof, "jeprof", "personality", "jeprof's command line: tables, graphs and shell for heap, CPU and lock profiles",
-        run_jeprof)
+COMMAND(jeprof, "jeprof", "personality",
+        "jeprof's command line: tables, graphs and shell for heap, CPU and lock profiles", run_jeprof)

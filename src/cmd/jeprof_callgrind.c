@@ -1,5 +1,5 @@
-/* jeprof_callgrind.c - the calls of a profile, line by line, for KCachegrind: what a line costs itself, and what
- * each call from it costs. */
+/* jeprof_callgrind.c - the calls of a profile, line by line, for KCachegrind: what a line costs itself, and
+ * what each call from it costs. */
 #include <stdlib.h>
 
 #include "base/mem.h"

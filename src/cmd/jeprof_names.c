@@ -32,8 +32,9 @@ static bool is_file_name(const char *name)
     return *name && *name != '[' && *name != '\1' && strncmp(name, "//anon", 6) && strncmp(name, "/dev/", 5);
 }
 
-static struct jeprof_object *open_object(struct jeprof_names *names, const struct jeprof_profile *p, uint32_t name,
-                                         const struct jeprof_options *o, void (*warn)(const char *line))
+static struct jeprof_object *open_object(struct jeprof_names *names, const struct jeprof_profile *p,
+                                         uint32_t name, const struct jeprof_options *o,
+                                         void (*warn)(const char *line))
 {
     struct jeprof_object *made = VEC_PUSH(names->objects, names->n_objects, names->cap_objects);
     *made = (struct jeprof_object){.name = name};
@@ -49,8 +50,8 @@ static struct jeprof_object *open_object(struct jeprof_names *names, const struc
     return made;
 }
 
-/* The last symbol that begins at or before the address; the first one for what lies before all of them, as jeprof
- * has it: in a stripped libjemalloc that is malloc, and right. */
+/* The last symbol that begins at or before the address; the first one for what lies before all of them, as
+ * jeprof has it: in a stripped libjemalloc that is malloc, and right. */
 static const struct symtab_entry *symbol_below(const struct symtab *t, uint64_t address)
 {
     size_t low = 0, high = t->n_entries;
@@ -69,13 +70,14 @@ static bool in_code(const struct elf *elf, uint64_t address)
     enum { EXECUTABLE = 4 };
     for (size_t i = 0; i < elf->n_sections; i++) {
         const struct elf_section *s = &elf->sections[i];
-        if (s->flags & EXECUTABLE && address >= s->address && address - s->address < s->size_bytes) return true;
+        if (s->flags & EXECUTABLE && address >= s->address && address - s->address < s->size_bytes)
+            return true;
     }
     return false;
 }
 
-/* jeprof tells functions of one name apart by where they begin, when `nm` has a symbol there whose text begins
- * with the short name. */
+/* jeprof tells functions of one name apart by where they begin, when `nm` has a symbol there whose text
+ * begins with the short name. */
 static uint64_t start_to_tell(const struct jeprof_object *o, uint64_t address, const char *full)
 {
     const struct symtab_entry *e = symbol_below(&o->symtab, address);
@@ -90,7 +92,8 @@ static uint64_t start_to_tell(const struct jeprof_object *o, uint64_t address, c
 static void name_by_symbol_below(struct jeprof_profile *p, const struct jeprof_object *o, uint32_t place)
 {
     uint64_t address = p->places[place].object_address;
-    const struct symtab_entry *e = o->elf && in_code(o->elf, address) ? symbol_below(&o->symtab, address) : NULL;
+    const struct symtab_entry *e =
+        o->elf && in_code(o->elf, address) ? symbol_below(&o->symtab, address) : NULL;
     if (!e) return;
     char *full = symbol_demangle(e->name);
     jeprof_place_begin_frames(p, place);
@@ -98,8 +101,8 @@ static void name_by_symbol_below(struct jeprof_profile *p, const struct jeprof_o
     mem_free(full);
 }
 
-static int name_places(struct jeprof_profile *p, const struct jeprof_object *o, const uint32_t *places, size_t n,
-                       struct err *err)
+static int name_places(struct jeprof_profile *p, const struct jeprof_object *o, const uint32_t *places,
+                       size_t n, struct err *err)
 {
     uint64_t *addresses = mem_array(n, sizeof *addresses);
     struct symbol_result found;
@@ -128,8 +131,9 @@ static int name_places(struct jeprof_profile *p, const struct jeprof_object *o, 
 }
 
 /* --add_lib: addresses that no map explains may be of this library, where it is loaded at 0. */
-static int name_from_extra(struct jeprof_names *names, struct jeprof_profile *p, const struct jeprof_options *options,
-                           void (*warn)(const char *line), struct err *err)
+static int name_from_extra(struct jeprof_names *names, struct jeprof_profile *p,
+                           const struct jeprof_options *options, void (*warn)(const char *line),
+                           struct err *err)
 {
     uint32_t *places = NULL, name = strtab_add_cstr(&p->text, options->add_lib);
     size_t n = 0, cap = 0;
@@ -144,14 +148,15 @@ static int name_from_extra(struct jeprof_names *names, struct jeprof_profile *p,
     return rc;
 }
 
-int jeprof_names_find(struct jeprof_names *names, struct jeprof_profile *p, const struct jeprof_options *options,
-                      void (*warn)(const char *line), struct err *err)
+int jeprof_names_find(struct jeprof_names *names, struct jeprof_profile *p,
+                      const struct jeprof_options *options, void (*warn)(const char *line), struct err *err)
 {
     struct symbol_options how = {0};
     int rc = 0;
     if (!names->symbolizer) names->symbolizer = symbolizer_new(&how);
     /* Places of one object together, in the order of their objects' names. */
-    uint32_t *first = mem_zalloc((p->text.n_items + 2) * sizeof *first), *sorted = mem_array(p->n_places + 1, sizeof *sorted);
+    uint32_t *first = mem_zalloc((p->text.n_items + 2) * sizeof *first),
+             *sorted = mem_array(p->n_places + 1, sizeof *sorted);
     size_t n_objects = p->text.n_items + 1;
     for (size_t i = 0; i < p->n_places; i++)
         if (!p->places[i].n_frames) first[p->places[i].object + 1]++;

@@ -84,8 +84,8 @@ static bool begins(const char *name, const char *with, size_t len)
     return !strncasecmp(name, with, len);
 }
 
-/* Looks `name` up whole, then as a beginning; "no" and "no-" before switches that can be off count as spellings
- * of their own. */
+/* Looks `name` up whole, then as a beginning; "no" and "no-" before switches that can be off count as
+ * spellings of their own. */
 static int find(const char *name, size_t len, struct found *ret_found, struct err *err)
 {
     struct found hits[N_KNOWN * 2];
@@ -169,8 +169,7 @@ int jeprof_options_parse(int argc, char **argv, struct jeprof_options *ret_optio
         int rc = find(name, len, &f, err);
         if (rc) return rc;
         if (f.option->kind == SWITCH || f.option->kind == NEGATABLE) {
-            if (equals)
-                return err_set(err, ERR_INPUT, "Option %s does not take an argument", f.option->name);
+            if (equals) return err_set(err, ERR_INPUT, "Option %s does not take an argument", f.option->name);
             *(bool *)((char *)&o + f.option->offset) = !f.negated;
             continue;
         }

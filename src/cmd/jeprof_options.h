@@ -1,6 +1,6 @@
-/* jeprof_options.h - the command line of `procprof jeprof`, by the rules of Perl's Getopt::Long: options anywhere
- * between the files, any unique beginning of a name, upper or lower case, one dash or two, "--noNAME" for
- * switches that can be off, a value after "=" or as the next argument; "--" ends them. */
+/* jeprof_options.h - the command line of `procprof jeprof`, by the rules of Perl's Getopt::Long: options
+ * anywhere between the files, any unique beginning of a name, upper or lower case, one dash or two,
+ * "--noNAME" for switches that can be off, a value after "=" or as the next argument; "--" ends them. */
 #ifndef CMD_JEPROF_OPTIONS_H
 #define CMD_JEPROF_OPTIONS_H
 

@@ -1,5 +1,5 @@
-/* jeprof_profile.c - see jeprof_profile.h. A file is read into a set of bare addresses first; when its memory map
- * is known, they become places. */
+/* jeprof_profile.c - see jeprof_profile.h. A file is read into a set of bare addresses first; when its memory
+ * map is known, they become places. */
 #include "cmd/jeprof_profile.h"
 
 #include <limits.h>
@@ -144,10 +144,12 @@ void jeprof_profile_add_names(struct jeprof_profile *p, const char *lines, size_
     struct piece rest = {lines, n_bytes}, names;
     struct idmap by_address = {0};
     uint64_t address;
-    for (size_t i = 0; i < p->n_places; i++) *idmap_slot(&by_address, p->places[i].address, NULL) = (uint32_t)i;
+    for (size_t i = 0; i < p->n_places; i++)
+        *idmap_slot(&by_address, p->places[i].address, NULL) = (uint32_t)i;
     while (symbolized_next(&rest, &address, &names)) {
         uint32_t place;
-        if (idmap_find(&by_address, address, &place) && !p->places[place].n_frames) name_place(p, place, names);
+        if (idmap_find(&by_address, address, &place) && !p->places[place].n_frames)
+            name_place(p, place, names);
     }
     idmap_free(&by_address);
 }
@@ -212,7 +214,8 @@ static int heap_record(void *context, const struct heap_header *h, const struct 
         r->n_stack = 0;
         for (size_t i = 0; i < record->n_addresses; i++) push(r, record->addresses[i] - (i ? 1 : 0));
     }
-    struct jeprof_sums *sums = record->thread == HEAP_ALL_THREADS ? &r->raw.all : thread_sums(&r->raw, record->thread);
+    struct jeprof_sums *sums =
+        record->thread == HEAP_ALL_THREADS ? &r->raw.all : thread_sums(&r->raw, record->thread);
     jeprof_sums_add(sums, r->stack, r->n_stack, chosen_heap_value(h, &record->counts, r->options));
     return 0;
 }
@@ -237,7 +240,7 @@ static int contention_record(void *context, const struct contention_header *h, i
     double ns = (double)cycles * period / hz * 1e9;
     r->n_stack = 0;
     for (size_t i = 0; i < n; i++) push(r, addresses[i] - (i ? 1 : 0));
-    double value = r->options->contentions                   ? n_waits
+    double value = r->options->contentions                  ? n_waits
                    : r->options->mean_delay && n_waits != 0 ? ns / n_waits
                                                             : ns;
     jeprof_sums_add(&r->raw.all, r->stack, r->n_stack, value);
@@ -390,7 +393,8 @@ static const struct maps_entry *find_entry(const struct maps *maps, uint64_t add
     return NULL;
 }
 
-static void absorb_sums(struct jeprof_sums *into, const struct jeprof_sums *from, const uint32_t *place, double sign)
+static void absorb_sums(struct jeprof_sums *into, const struct jeprof_sums *from, const uint32_t *place,
+                        double sign)
 {
     uint32_t *stack = NULL;
     size_t cap = 0;
@@ -433,8 +437,9 @@ static void absorb(struct jeprof_profile *p, const struct jeprof_profile *raw, s
     maps_free(&maps);
 }
 
-static int add_plain(struct jeprof_profile *p, const struct bytes *bytes, const char *name, const char *program,
-                     const struct jeprof_options *options, double sign, struct buf *notes, struct err *err)
+static int add_plain(struct jeprof_profile *p, const struct bytes *bytes, const char *name,
+                     const char *program, const struct jeprof_options *options, double sign,
+                     struct buf *notes, struct err *err)
 {
     struct reading r = {.options = options, .notes = notes};
     struct symbolized symbolized;

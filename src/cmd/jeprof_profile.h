@@ -1,8 +1,8 @@
 /* jeprof_profile.h - profiles as jeprof sees them: addresses with fractional counts, by thread where the file
  * tells threads apart; added up and subtracted stack by stack.
  *
- * An address of a process is kept as a place: the file mapped there and the offset in it, so that dumps of two
- * runs of one program can be compared although they were loaded at different addresses.
+ * An address of a process is kept as a place: the file mapped there and the offset in it, so that dumps of
+ * two runs of one program can be compared although they were loaded at different addresses.
  */
 #ifndef CMD_JEPROF_PROFILE_H
 #define CMD_JEPROF_PROFILE_H
@@ -61,13 +61,13 @@ struct jeprof_profile { /* all zero is empty */
     struct jeprof_thread *threads; /* as they came */
     size_t n_threads, cap_threads;
     struct idmap by_thread; /* index of threads */
-    char *binary;   /* what a file with names of its own says about its program; NULL */
-    bool has_names; /* came with the file */
-    bool loaded;    /* at least one file is in */
+    char *binary;           /* what a file with names of its own says about its program; NULL */
+    bool has_names;         /* came with the file */
+    bool loaded;            /* at least one file is in */
 };
 
-/* Adds sign (1 or -1) times what the bytes say. name is for messages; program may be NULL. Messages that jeprof
- * prints on the way ("Adjusting heap profiles ...") are appended to notes. */
+/* Adds sign (1 or -1) times what the bytes say. name is for messages; program may be NULL. Messages that
+ * jeprof prints on the way ("Adjusting heap profiles ...") are appended to notes. */
 int jeprof_profile_add(struct jeprof_profile *p, const struct bytes *bytes, const char *name,
                        const char *program, const struct jeprof_options *options, double sign,
                        struct buf *notes, struct err *err);

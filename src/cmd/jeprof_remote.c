@@ -14,8 +14,8 @@
 /* Servers tell the readers of the old formats by curl's name: it is what jeprof runs. */
 static const char user_agent[] = "curl/7.88 (procprof jeprof)";
 
-static const char *const services[] = {"/pprof/heap",       "/pprof/growth", "/pprof/contention",
-                                       "/pprof/pmuprofile", "/pprof/wall",   "/pprof/filteredprofile",
+static const char *const services[] = {"/pprof/heap",       "/pprof/growth",       "/pprof/contention",
+                                       "/pprof/pmuprofile", "/pprof/wall",         "/pprof/filteredprofile",
                                        "/pprof/profile",    "/pprof/censusprofile"};
 
 bool jeprof_is_url(const char *source)
@@ -72,8 +72,8 @@ static char *path_for_copy(const struct jeprof_url *url, const char *program)
     if (!folder) return NULL;
     const char *name = program && strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
     bool is_cpu = !strncmp(url->service, "/pprof/profile", 14);
-    char *path = mem_printf("%s/%s.%lld.%s%s", folder, name && *name ? name : "unknown", (long long)time(NULL), url->host,
-                            is_cpu ? "" : url->service);
+    char *path = mem_printf("%s/%s.%lld.%s%s", folder, name && *name ? name : "unknown",
+                            (long long)time(NULL), url->host, is_cpu ? "" : url->service);
     for (char *at = path + strlen(folder) + 1; *at; at++)
         if (*at == '/' || *at == '?' || *at == ':') *at = '.';
     struct err ignored;
@@ -92,10 +92,12 @@ int jeprof_fetch(const struct jeprof_url *url, const struct jeprof_options *opti
     char *whole = mem_printf("%s%s", url->base, url->service), *copy = path_for_copy(url, program);
     double seconds = (double)options->seconds;
     if (timed)
-        fprintf(stderr, "Gathering CPU profile from %s?seconds=%lld for %lld seconds to\n  %s\nBe patient...\n", whole,
-                (long long)options->seconds, (long long)options->seconds, copy ? copy : "memory");
+        fprintf(stderr,
+                "Gathering CPU profile from %s?seconds=%lld for %lld seconds to\n  %s\nBe patient...\n",
+                whole, (long long)options->seconds, (long long)options->seconds, copy ? copy : "memory");
     else
-        fprintf(stderr, "Fetching %s profile from %s to\n  %s\n", url->service, whole, copy ? copy : "memory");
+        fprintf(stderr, "Fetching %s profile from %s to\n  %s\n", url->service, whole,
+                copy ? copy : "memory");
     struct fetch_options how = {.seconds = timed ? seconds : 0,
                                 .timeout_s = timed ? seconds * 1.01 + 60 : 600,
                                 .user_agent = user_agent};
@@ -129,7 +131,8 @@ int jeprof_check_symbols(const struct jeprof_url *url, struct err *err)
     char *text = mem_strndup((const char *)answer.data, answer.len < 200 ? answer.len : 200);
     long long n = -1;
     if (sscanf(text, "num_symbols: %lld", &n) != 1)
-        rc = err_set(err, ERR_INPUT, "%s/pprof/symbol: the answer does not begin with \"num_symbols:\"", url->base);
+        rc = err_set(err, ERR_INPUT, "%s/pprof/symbol: the answer does not begin with \"num_symbols:\"",
+                     url->base);
     else if (n == 0)
         rc = err_set(err, ERR_INPUT, "%s/pprof/symbol: Stripped binary. No symbols available.", url->base);
     mem_free(text);
@@ -143,7 +146,8 @@ char *jeprof_fetch_program(const struct jeprof_url *url)
     struct err ignored;
     if (get(url, "/pprof/cmdline", &answer, &ignored)) return NULL;
     size_t n = 0;
-    while (n < answer.len && n < 4096 && answer.data[n] && answer.data[n] != '\n' && answer.data[n] != '\r') n++;
+    while (n < answer.len && n < 4096 && answer.data[n] && answer.data[n] != '\n' && answer.data[n] != '\r')
+        n++;
     char *program = n ? mem_strndup((const char *)answer.data, n) : NULL;
     bytes_free(&answer);
     return program;
@@ -167,8 +171,8 @@ static int compare_u64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int jeprof_fetch_names(const struct jeprof_url *url, const struct jeprof_options *options, struct jeprof_profile *p,
-                       struct err *err)
+int jeprof_fetch_names(const struct jeprof_url *url, const struct jeprof_options *options,
+                       struct jeprof_profile *p, struct err *err)
 {
     uint64_t *addresses = mem_array(p->n_places + 1, sizeof *addresses);
     size_t n = 0;

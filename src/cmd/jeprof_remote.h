@@ -13,7 +13,8 @@ struct jeprof_url { /* release with jeprof_url_free */
     char *host;
 };
 
-/* "[http://]host:port[/prefix][/pprof/heap]"; a missing service is /pprof/profile. False when it cannot be one. */
+/* "[http://]host:port[/prefix][/pprof/heap]"; a missing service is /pprof/profile. False when it cannot be
+ * one. */
 bool jeprof_url_parse(const char *text, struct jeprof_url *ret_url);
 void jeprof_url_free(struct jeprof_url *url);
 
@@ -29,7 +30,7 @@ int jeprof_check_symbols(const struct jeprof_url *url, struct err *err);
 /* /pprof/cmdline; NULL when the server does not tell. mem_free it. */
 char *jeprof_fetch_program(const struct jeprof_url *url);
 /* Asks for the names of all places that have none. */
-int jeprof_fetch_names(const struct jeprof_url *url, const struct jeprof_options *options, struct jeprof_profile *p,
-                       struct err *err);
+int jeprof_fetch_names(const struct jeprof_url *url, const struct jeprof_options *options,
+                       struct jeprof_profile *p, struct err *err);
 
 #endif

@@ -32,17 +32,54 @@ void jeprof_sums_release(struct jeprof_sums *s)
 
 /* ---- which frames and stacks stay ---- */
 
-static const char *const allocators[] = {
-    "malloc", "calloc", "cfree", "free", "realloc", "memalign", "pvalloc", "valloc", "posix_memalign",
-    "aligned_alloc", "mallocx", "rallocx", "xallocx", "dallocx", "sdallocx", "tc_malloc", "tc_calloc", "tc_cfree",
-    "tc_realloc", "tc_new", "tc_delete", "tc_newarray", "tc_deletearray", "tc_new_nothrow", "tc_newarray_nothrow",
-    "do_malloc", "::do_malloc", "::do_malloc_or_cpp_alloc", "DoSampledAllocation", "simple_alloc::allocate",
-    "__malloc_alloc_template::allocate", "__builtin_delete", "__builtin_new", "__builtin_vec_delete",
-    "__builtin_vec_new", "operator new", "operator new[]", "newImpl", "void* newImpl", NULL};
-static const char *const lockers[] = {"Mutex::Unlock",         "Mutex::UnlockSlow",
-                                      "Mutex::ReaderUnlock",   "MutexLock::~MutexLock",
-                                      "SpinLock::Unlock",      "SpinLockHolder::~SpinLockHolder",
-                                      "base::RecordLockProfileData", NULL};
+static const char *const allocators[] = {"malloc",
+                                         "calloc",
+                                         "cfree",
+                                         "free",
+                                         "realloc",
+                                         "memalign",
+                                         "pvalloc",
+                                         "valloc",
+                                         "posix_memalign",
+                                         "aligned_alloc",
+                                         "mallocx",
+                                         "rallocx",
+                                         "xallocx",
+                                         "dallocx",
+                                         "sdallocx",
+                                         "tc_malloc",
+                                         "tc_calloc",
+                                         "tc_cfree",
+                                         "tc_realloc",
+                                         "tc_new",
+                                         "tc_delete",
+                                         "tc_newarray",
+                                         "tc_deletearray",
+                                         "tc_new_nothrow",
+                                         "tc_newarray_nothrow",
+                                         "do_malloc",
+                                         "::do_malloc",
+                                         "::do_malloc_or_cpp_alloc",
+                                         "DoSampledAllocation",
+                                         "simple_alloc::allocate",
+                                         "__malloc_alloc_template::allocate",
+                                         "__builtin_delete",
+                                         "__builtin_new",
+                                         "__builtin_vec_delete",
+                                         "__builtin_vec_new",
+                                         "operator new",
+                                         "operator new[]",
+                                         "newImpl",
+                                         "void* newImpl",
+                                         NULL};
+static const char *const lockers[] = {"Mutex::Unlock",
+                                      "Mutex::UnlockSlow",
+                                      "Mutex::ReaderUnlock",
+                                      "MutexLock::~MutexLock",
+                                      "SpinLock::Unlock",
+                                      "SpinLockHolder::~SpinLockHolder",
+                                      "base::RecordLockProfileData",
+                                      NULL};
 
 static bool is_one_of(const char *name, const char *const *list)
 {
@@ -113,7 +150,9 @@ static int find_facts(const struct jeprof_view *view, struct place_facts *facts,
         struct place_facts *f = &facts[i];
         char address[32];
         snprintf(address, sizeof address, "0x%016llx", (unsigned long long)at->address);
-        const char *name = at->n_frames ? short_name(p, &p->frames[at->first_frame]) : address;
+        /* inlined frames come and go with the function they are in */
+        const char *name =
+            at->n_frames ? short_name(p, &p->frames[at->first_frame + at->n_frames - 1]) : address;
         f->machinery = at->n_frames && is_machinery(p, name);
         f->dropped = (retain && !regex_match(retain, name, strlen(name))) ||
                      (exclude && regex_match(exclude, name, strlen(name)));
@@ -142,8 +181,8 @@ static size_t shared_second_frames(const struct jeprof_sums *s)
     }
 }
 
-int jeprof_filter(const struct jeprof_view *view, const struct jeprof_sums *sums, struct jeprof_sums *ret_left,
-                  struct err *err)
+int jeprof_filter(const struct jeprof_view *view, const struct jeprof_sums *sums,
+                  struct jeprof_sums *ret_left, struct err *err)
 {
     const struct jeprof_profile *p = view->profile;
     struct place_facts *facts = mem_zalloc((p->n_places + 1) * sizeof *facts);
@@ -200,7 +239,8 @@ static bool *find_ambiguous(const struct jeprof_profile *p)
     return ambiguous;
 }
 
-/* "ns::Callback1::Run" and its like: "Run#1", one number a name. */
+/* "ns::Callback1::Run" and its like say nothing: they are told apart by what they run, as "Run#1", "Run#2".
+ */
 static bool is_callback(const char *name)
 {
     const char *at = strstr(name, "Callback"), *end = name + strlen(name);
@@ -210,20 +250,15 @@ static bool is_callback(const char *name)
 struct naming {
     const struct jeprof_view *view;
     bool *ambiguous;
-    struct strtab callbacks; /* id is the number */
 };
 
 static void put_function(struct naming *n, const struct jeprof_frame *f, bool inlined, struct buf *out)
 {
     const char *name = short_name(n->view->profile, f);
-    if (is_callback(name)) {
-        if (!n->callbacks.n_items) strtab_add(&n->callbacks, "", 0);
-        buf_printf(out, "Run#%u", strtab_add_cstr(&n->callbacks, name));
-    } else if (f->start && n->ambiguous[f->short_id]) {
+    if (f->start && n->ambiguous[f->short_id])
         buf_printf(out, "%s@%llx", name, (unsigned long long)f->start);
-    } else {
+    else
         buf_str(out, name);
-    }
     if (inlined) buf_str(out, " (inline)");
 }
 
@@ -256,6 +291,18 @@ static void put_title(struct naming *n, const struct jeprof_place *at, uint32_t 
     put_place(p, f, out);
 }
 
+static uint32_t run_of(struct idmap *runs, struct strtab *names, uint32_t callee)
+{
+    bool is_new;
+    uint32_t *name = idmap_slot(runs, callee, &is_new);
+    if (is_new) {
+        char text[32];
+        snprintf(text, sizeof text, "Run#%zu", runs->n_items);
+        *name = strtab_add_cstr(names, text);
+    }
+    return *name;
+}
+
 void jeprof_name_stacks(const struct jeprof_view *view, const struct jeprof_sums *sums,
                         struct jeprof_stacks *ret_stacks)
 {
@@ -264,8 +311,11 @@ void jeprof_name_stacks(const struct jeprof_view *view, const struct jeprof_sums
     struct jeprof_stacks s = {0};
     strtab_add(&s.names, "", 0);
     uint32_t *first = mem_array(p->n_places + 2, sizeof *first), *ids = NULL;
-    size_t n_ids = 0, cap_ids = 0;
+    size_t n_ids = 0, cap_ids = 0, n_run = 0, cap_run = 0;
+    bool *is_run = NULL,
+         by_function = !view->options->addresses && !view->options->lines && !view->options->files;
     struct buf title = {0};
+    struct idmap runs = {0}; /* by what a callback runs: the name it gets */
     for (size_t i = 0; i < p->n_places; i++) {
         first[i] = (uint32_t)n_ids;
         uint32_t n = p->places[i].n_frames ? p->places[i].n_frames : 1;
@@ -273,6 +323,9 @@ void jeprof_name_stacks(const struct jeprof_view *view, const struct jeprof_sums
             title.len = 0;
             put_title(&naming, &p->places[i], f, &title);
             *VEC_PUSH(ids, n_ids, cap_ids) = strtab_add(&s.names, title.data, title.len);
+            *VEC_PUSH(is_run, n_run, cap_run) =
+                by_function && p->places[i].n_frames &&
+                is_callback(short_name(p, &p->frames[p->places[i].first_frame + f]));
         }
     }
     first[p->n_places] = (uint32_t)n_ids;
@@ -280,14 +333,21 @@ void jeprof_name_stacks(const struct jeprof_view *view, const struct jeprof_sums
         size_t n;
         const uint32_t *places = jeprof_sums_stack(sums, i, &n);
         jeprof_stacks_begin(&s, sums->counts[i]);
-        for (size_t k = 0; k < n; k++)
-            for (uint32_t f = first[places[k]]; f < first[places[k] + 1]; f++) jeprof_stacks_frame_id(&s, ids[f]);
+        uint32_t callee = 0;
+        for (size_t k = 0; k < n; k++) {
+            for (uint32_t f = first[places[k]]; f < first[places[k] + 1]; f++) {
+                uint32_t id = is_run[f] ? run_of(&runs, &s.names, callee) : ids[f];
+                jeprof_stacks_frame_id(&s, id);
+                callee = id;
+            }
+        }
     }
+    mem_free(is_run);
+    idmap_free(&runs);
     buf_free(&title);
     mem_free(first);
     mem_free(ids);
     mem_free(naming.ambiguous);
-    strtab_free(&naming.callbacks);
     *ret_stacks = s;
 }
 
@@ -319,8 +379,8 @@ void jeprof_write_collapsed(const struct jeprof_view *view, const struct jeprof_
 
 /* ---- pictures ---- */
 
-static int make_dot(const struct jeprof_view *view, const struct jeprof_sums *sums, bool page, bool wide, struct buf *out,
-                    struct err *err)
+static int make_dot(const struct jeprof_view *view, const struct jeprof_sums *sums, bool page, bool wide,
+                    struct buf *out, struct err *err)
 {
     const struct jeprof_options *o = view->options;
     struct jeprof_sums left;
@@ -359,10 +419,12 @@ static int make_picture(const struct jeprof_view *view, const struct jeprof_sums
                         struct buf *out, struct err *err)
 {
     bool is_svg = !strcmp(format, "svg");
-    struct buf dot = {0};
+    struct buf dot = {0}, picture = {0};
     int rc = make_dot(view, sums, !strcmp(format, "pdf"), is_svg, &dot, err);
-    if (!rc) rc = graphviz_run(&dot, format, out, err);
-    if (!rc && is_svg) graphviz_make_interactive(out);
+    if (!rc) rc = graphviz_run(&dot, format, &picture, err);
+    if (!rc && is_svg) graphviz_make_interactive(&picture);
+    if (!rc) buf_add(out, picture.data, picture.len);
+    buf_free(&picture);
     buf_free(&dot);
     return rc;
 }
@@ -378,11 +440,14 @@ static int start_viewer(const char *const *programs, const char *file, struct er
     return err_set(err, ERR_UNSUPPORTED, "no program to show it with; the picture is in %s", file);
 }
 
-int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, const char *viewer, struct err *err)
+int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, const char *viewer,
+                struct err *err)
 {
-    static const char *const browsers[] = {"xdg-open",      "gnome-www-browser", "x-www-browser", "sensible-browser",
-                                           "google-chrome", "firefox",           NULL},
-                             *const evinces[] = {"evince", "xdg-open", NULL}, *const gvs[] = {"gv", "evince", "xdg-open", NULL};
+    static const char *const browsers[] =
+        {"xdg-open", "gnome-www-browser", "x-www-browser", "sensible-browser", "google-chrome", "firefox",
+         NULL},
+                             *const evinces[] = {"evince", "xdg-open", NULL},
+                             *const gvs[] = {"gv", "evince", "xdg-open", NULL};
     bool web = !strcmp(viewer, "web"), gv = !strcmp(viewer, "gv");
     const char *format = web ? "svg" : gv ? "ps" : "pdf", *folder = getenv("TMPDIR");
     struct buf picture = {0};
@@ -404,7 +469,8 @@ int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, 
 
 /* ---- all of them ---- */
 
-static void put_total(const struct jeprof_view *view, const struct jeprof_sums *sums, int64_t thread, struct buf *out)
+static void put_total(const struct jeprof_view *view, const struct jeprof_sums *sums, int64_t thread,
+                      struct buf *out)
 {
     double total = jeprof_sums_total(sums);
     if (total == 0) return;
@@ -415,11 +481,12 @@ static void put_total(const struct jeprof_view *view, const struct jeprof_sums *
     buf_printf(out, " %s\n", jeprof_unit_name(view->profile->unit));
 }
 
-int jeprof_report(const struct jeprof_view *view, const struct jeprof_sums *sums, int64_t thread, struct buf *out,
-                  struct err *err)
+int jeprof_report(const struct jeprof_view *view, const struct jeprof_sums *sums, int64_t thread,
+                  struct buf *out, struct err *err)
 {
     const struct jeprof_options *o = view->options;
-    if (o->gv || o->evince || o->web) return jeprof_show(view, sums, o->gv ? "gv" : o->web ? "web" : "evince", err);
+    if (o->gv || o->evince || o->web)
+        return jeprof_show(view, sums, o->gv ? "gv" : o->web ? "web" : "evince", err);
     if (o->dot) return make_dot(view, sums, false, false, out, err);
     if (o->ps || o->pdf || o->svg || o->gif)
         return make_picture(view, sums, o->ps ? "ps2" : o->pdf ? "pdf" : o->svg ? "svg" : "gif", out, err);

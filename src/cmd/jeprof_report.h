@@ -16,8 +16,8 @@ struct jeprof_view {
 
 /* What is left of the sums after allocator frames, --retain, --exclude, --focus and --ignore. Release with
  * jeprof_sums_release. A bad expression is ERR_INPUT. */
-int jeprof_filter(const struct jeprof_view *view, const struct jeprof_sums *sums, struct jeprof_sums *ret_left,
-                  struct err *err);
+int jeprof_filter(const struct jeprof_view *view, const struct jeprof_sums *sums,
+                  struct jeprof_sums *ret_left, struct err *err);
 void jeprof_sums_release(struct jeprof_sums *sums);
 
 double jeprof_sums_total(const struct jeprof_sums *sums);
@@ -26,10 +26,10 @@ double jeprof_sums_total(const struct jeprof_sums *sums);
 void jeprof_name_stacks(const struct jeprof_view *view, const struct jeprof_sums *sums,
                         struct jeprof_stacks *ret_stacks);
 
-/* Writes the report that the options name, of all threads or of the one given (-1: all). ret_binary tells that
- * the output is no text. */
-int jeprof_report(const struct jeprof_view *view, const struct jeprof_sums *sums, int64_t thread, struct buf *out,
-                  struct err *err);
+/* Writes the report that the options name, of all threads or of the one given (-1: all). ret_binary tells
+ * that the output is no text. */
+int jeprof_report(const struct jeprof_view *view, const struct jeprof_sums *sums, int64_t thread,
+                  struct buf *out, struct err *err);
 
 void jeprof_write_callgrind(const struct jeprof_view *view, const struct jeprof_sums *left, struct buf *out);
 void jeprof_write_collapsed(const struct jeprof_view *view, const struct jeprof_sums *left, struct buf *out);
@@ -41,7 +41,8 @@ int jeprof_write_disasm(const struct jeprof_view *view, const struct jeprof_sums
                         struct buf *out, struct err *err);
 
 /* The picture in a viewer of its own: "gv", "evince" or "web". */
-int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, const char *viewer, struct err *err);
+int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, const char *viewer,
+                struct err *err);
 
 /* jeprof_shell.c: reads commands until the end; returns the exit status. */
 int jeprof_shell(const struct jeprof_view *view);

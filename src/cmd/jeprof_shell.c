@@ -1,4 +1,5 @@
-/* jeprof_shell.c - the interactive mode of `procprof jeprof`: jeprof's commands, with history on a terminal. */
+/* jeprof_shell.c - the interactive mode of `procprof jeprof`: jeprof's commands, with history on a terminal.
+ */
 #include <editline/readline.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@ enum { DEFAULT_TOP = 10 };
 
 static const char help[] =
     "Commands of the interactive mode\n\n"
-    "  top [--cum] [-ignore1] [-ignore2]        the first 10 functions by flat count, or by cumulative count\n"
+    "  top [--cum] [-ignore1] [-ignore2]        the first 10 functions by flat count, or by cumulative "
+    "count\n"
     "  top20, top37 ...                         the first 20, 37 ...\n"
     "  list ROUTINES [-ignore1]                 source of the functions that match, line by line\n"
     "  disasm ROUTINES [-ignore1]               their instructions\n"
@@ -23,7 +25,8 @@ static const char help[] =
     "  callgrind [FILE]                         calls for kcachegrind; without FILE it is started\n"
     "  help                                     this text\n"
     "  quit or ^D                               leave\n\n"
-    "FOCUS, ROUTINES and what follows a - are regular expressions; stacks with a match of -ignore do not count.\n";
+    "FOCUS, ROUTINES and what follows a - are regular expressions; stacks with a match of -ignore do not "
+    "count.\n";
 
 struct words { /* of one command, behind its name */
     struct buf focus, ignore;
@@ -57,8 +60,8 @@ static void print(struct buf *out)
     fflush(stdout);
 }
 
-static void put_share(const struct jeprof_view *view, const char *what, const char *expression, double part, double total,
-                      struct buf *out)
+static void put_share(const struct jeprof_view *view, const char *what, const char *expression, double part,
+                      double total, struct buf *out)
 {
     buf_printf(out, "After %s '%s': ", what, expression);
     jeprof_number(out, part, view->profile->unit);
@@ -93,7 +96,8 @@ static int run_viewer_of_calls(const char *path)
     return rc;
 }
 
-static int write_calls(const struct jeprof_view *view, const struct jeprof_sums *left, const char *file, struct err *err)
+static int write_calls(const struct jeprof_view *view, const struct jeprof_sums *left, const char *file,
+                       struct err *err)
 {
     char *path = *file ? mem_strdup(file) : mem_printf("/tmp/jeprof%d.callgrind", (int)getpid());
     struct buf out = {0};
@@ -106,7 +110,8 @@ static int write_calls(const struct jeprof_view *view, const struct jeprof_sums 
     return rc;
 }
 
-static int write_page(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines, struct err *err)
+static int write_page(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines,
+                      struct err *err)
 {
     struct buf text = {0}, page = {0};
     int rc = jeprof_write_list(view, left, routines, &text, err);
@@ -121,7 +126,8 @@ static int write_page(const struct jeprof_view *view, const struct jeprof_sums *
         char *argv[] = {(char *)"xdg-open", path, NULL};
         struct buf nothing = {0}, out = {0};
         struct err why;
-        if (!rc && process_filter(argv, &nothing, &out, &why)) fprintf(stderr, "no browser found; the page is %s\n", path);
+        if (!rc && process_filter(argv, &nothing, &out, &why))
+            fprintf(stderr, "no browser found; the page is %s\n", path);
         buf_free(&out);
         mem_free(path);
     }
@@ -139,13 +145,13 @@ struct command_word {
 };
 
 static const struct command_word command_words[] = {
-    {"weblist", ACT_WEBLIST, false}, {"web", ACT_SHOW, true},       {"evince", ACT_SHOW, true},
-    {"gv", ACT_SHOW, true},          {"list", ACT_LIST, false},     {"disasm", ACT_DISASM, false},
-    {"text", ACT_TOP, false},        {"top", ACT_TOP, false},       {"callgrind", ACT_CALLGRIND, false},
+    {"weblist", ACT_WEBLIST, false}, {"web", ACT_SHOW, true},   {"evince", ACT_SHOW, true},
+    {"gv", ACT_SHOW, true},          {"list", ACT_LIST, false}, {"disasm", ACT_DISASM, false},
+    {"text", ACT_TOP, false},        {"top", ACT_TOP, false},   {"callgrind", ACT_CALLGRIND, false},
 };
 
-static int run_command(const struct jeprof_view *shared, const struct command_word *c, long n_top, const char *rest,
-                       struct err *err)
+static int run_command(const struct jeprof_view *shared, const struct command_word *c, long n_top,
+                       const char *rest, struct err *err)
 {
     struct jeprof_options options = *shared->options;
     struct jeprof_view view = *shared;
@@ -157,7 +163,7 @@ static int run_command(const struct jeprof_view *shared, const struct command_wo
     take_words(rest, &words);
     if (words.ignore.len) {
         options.ignore = buf_cstr(&words.ignore);
-        printf("Ignoring samples in call stacks that match '%s'\n", options.ignore);
+        fprintf(stderr, "Ignoring samples in call stacks that match '%s'\n", options.ignore);
     }
     if (c->words_focus && words.focus.len) options.focus = buf_cstr(&words.focus);
     const char *argument = buf_cstr(&words.focus);
@@ -234,7 +240,7 @@ int jeprof_shell(const struct jeprof_view *view)
     bool terminal = isatty(STDIN_FILENO);
     char *line = NULL;
     size_t cap = 0;
-    fputs("Welcome to jeprof!  For help, type 'help'.\n", stdout);
+    fputs("Welcome to jeprof!  For help, type 'help'.\n", stderr);
     for (bool go_on = true; go_on;) {
         if (terminal) {
             char *typed = readline("(jeprof) ");
@@ -243,14 +249,13 @@ int jeprof_shell(const struct jeprof_view *view)
             go_on = do_line(view, typed);
             free(typed);
         } else {
-            fputs("(jeprof) ", stdout);
-            fflush(stdout);
+            fputs("(jeprof) ", stderr);
             if (getline(&line, &cap, stdin) < 0) break;
             go_on = do_line(view, line);
         }
         fflush(stdout);
     }
     free(line);
-    fputc('\n', stdout);
+    fputc('\n', stderr);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* jeprof_source.c - --list and --disasm: the functions whose name matches, with the cost of each source line or
- * instruction. */
+/* jeprof_source.c - --list and --disasm: the functions whose name matches, with the cost of each source line
+ * or instruction. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,7 +57,8 @@ static int compare_routines(const void *a, const void *b)
     return by ? by : x->entry->start < y->entry->start ? -1 : x->entry->start > y->entry->start;
 }
 
-static void add_routine(struct work *w, const struct jeprof_object *o, const struct symtab_entry *e, struct regex *re)
+static void add_routine(struct work *w, const struct jeprof_object *o, const struct symtab_entry *e,
+                        struct regex *re)
 {
     for (size_t i = 0; i < w->n_routines; i++)
         if (w->routines[i].entry == e) return;
@@ -77,8 +78,9 @@ static int find_routines(struct work *w, const char *expression, struct err *err
     int rc = regex_compile(expression, 0, &re, err);
     if (rc) return rc;
     for (size_t i = 0; i < p->n_places; i++) {
-        const struct jeprof_object *o =
-            w->tally.cum[i] != 0 || w->tally.flat[i] != 0 ? jeprof_names_object(w->view->names, p->places[i].object) : NULL;
+        const struct jeprof_object *o = w->tally.cum[i] != 0 || w->tally.flat[i] != 0
+                                            ? jeprof_names_object(w->view->names, p->places[i].object)
+                                            : NULL;
         const struct symtab_entry *e = o ? symtab_find(&o->symtab, p->places[i].object_address) : NULL;
         if (e) add_routine(w, o, e, re);
     }
@@ -119,7 +121,8 @@ static void put_sum(struct work *w, double value)
 static bool place_is_in(const struct work *w, size_t place, const struct routine *r)
 {
     const struct jeprof_place *at = &w->view->profile->places[place];
-    return at->object == r->object->name && at->object_address >= r->entry->start && at->object_address < r->entry->end;
+    return at->object == r->object->name && at->object_address >= r->entry->start &&
+           at->object_address < r->entry->end;
 }
 
 /* ---- source ---- */
@@ -164,19 +167,22 @@ static void put_source(struct work *w, const char *text)
     buf_char(w->out, '\n');
 }
 
-static int list_routine(struct work *w, const struct routine *r, struct source_reader *source, struct err *err)
+static int list_routine(struct work *w, const struct routine *r, struct source_reader *source,
+                        struct err *err)
 {
     const struct jeprof_profile *p = w->view->profile;
     struct span_of_lines lines;
     int rc = find_lines(r, &lines, err);
     if (rc) return rc;
     if (!lines.file) {
-        fprintf(stderr, "%s: no line numbers in %s (built without -g, or its debug information is elsewhere)\n",
+        fprintf(stderr,
+                "%s: no line numbers in %s (built without -g, or its debug information is elsewhere)\n",
                 r->name, symbol_object_path(r->object->opened));
         return 0;
     }
     size_t n = lines.last - lines.first + 1;
-    double *flat = mem_zalloc(n * sizeof *flat), *cum = mem_zalloc(n * sizeof *cum), sum_flat = 0, sum_cum = 0;
+    double *flat = mem_zalloc(n * sizeof *flat), *cum = mem_zalloc(n * sizeof *cum), sum_flat = 0,
+           sum_cum = 0;
     for (size_t i = 0; i < p->n_places; i++) {
         if (!p->places[i].n_frames || !place_is_in(w, i, r)) continue;
         const struct jeprof_frame *f = &p->frames[p->places[i].first_frame + p->places[i].n_frames - 1];
@@ -226,23 +232,26 @@ int jeprof_write_list(const struct jeprof_view *view, const struct jeprof_sums *
 
 /* ---- machine code ---- */
 
-static void sum_range(const struct work *w, const struct routine *r, uint64_t from, uint64_t to, double *flat, double *cum)
+static void sum_range(const struct work *w, const struct routine *r, uint64_t from, uint64_t to, double *flat,
+                      double *cum)
 {
     const struct jeprof_profile *p = w->view->profile;
     *flat = *cum = 0;
     for (size_t i = 0; i < p->n_places; i++) {
-        if (!place_is_in(w, i, r) || p->places[i].object_address < from || p->places[i].object_address >= to) continue;
+        if (!place_is_in(w, i, r) || p->places[i].object_address < from || p->places[i].object_address >= to)
+            continue;
         *flat += w->tally.flat[i];
         *cum += w->tally.cum[i];
     }
 }
 
-static void put_source_of_code(struct work *w, const struct routine *r, const struct instruction *first, uint64_t end,
-                               struct source_reader *source)
+static void put_source_of_code(struct work *w, const struct routine *r, const struct instruction *first,
+                               uint64_t end, struct source_reader *source)
 {
     double flat, cum;
     struct err ignored;
-    const char *text = *first->file && first->line ? source_line(source, first->file, (long)first->line, &ignored) : NULL;
+    const char *text =
+        *first->file && first->line ? source_line(source, first->file, (long)first->line, &ignored) : NULL;
     if (!first->line) return;
     sum_range(w, r, first->address, end, &flat, &cum);
     put_value(w, flat);
@@ -251,11 +260,13 @@ static void put_source_of_code(struct work *w, const struct routine *r, const st
     buf_printf(w->out, "%5lld: %s\n", (long long)first->line, text ? text : "");
 }
 
-static int disasm_routine(struct work *w, const struct routine *r, struct source_reader *source, struct err *err)
+static int disasm_routine(struct work *w, const struct routine *r, struct source_reader *source,
+                          struct err *err)
 {
-    struct disassembly d;
+    struct disassembly d = {0};
     double flat, cum;
-    int rc = disassemble(symbol_object_path(r->object->opened), r->entry->start, r->entry->end, false, &d, err);
+    int rc =
+        disassemble(symbol_object_path(r->object->opened), r->entry->start, r->entry->end, false, &d, err);
     if (rc) return rc;
     sum_range(w, r, r->entry->start, r->entry->end, &flat, &cum);
     buf_printf(w->out, "ROUTINE ====================== %s\n", r->name);
