@@ -140,7 +140,8 @@ static int load(struct run *r, char **args, int n_args, struct err *err)
                 return err_set(err, ERR_IO, "%s: no such program, or it cannot be read", r->program);
         }
         if (first == n_args)
-            return err_set(err, ERR_INPUT, "Did not specify profile file ('jeprof --help' tells more)");
+            return err_set(err, ERR_INPUT, "%s is the program: Did not specify profile file (see --help)",
+                           args[0]);
     }
     for (int i = first; i < n_args && !rc; i++) rc = add_source(r, args[i], 1, err);
     if (!rc && *r->options.base) rc = add_source(r, r->options.base, -1, err);
