@@ -162,6 +162,21 @@ static int check_ids(const char *kind, size_t n, const void *first, size_t strid
     return rc;
 }
 
+static bool strings_are_known(const struct profile *p)
+{
+    uint32_t largest = 0;
+#define SEE(id) largest = (id) > largest ? (id) : largest
+    for (size_t i = 0; i < p->n_sample_types; i++) SEE(p->sample_types[i].type), SEE(p->sample_types[i].unit);
+    for (size_t i = 0; i < p->n_mappings; i++) SEE(p->mappings[i].filename), SEE(p->mappings[i].build_id);
+    for (size_t i = 0; i < p->n_functions; i++)
+        SEE(p->functions[i].name), SEE(p->functions[i].system_name), SEE(p->functions[i].filename);
+    for (size_t i = 0; p->n_samples && i < p->sample_label_start[p->n_samples]; i++)
+        SEE(p->labels[i].key), SEE(p->labels[i].str), SEE(p->labels[i].unit);
+    for (size_t i = 0; i < p->n_comments; i++) SEE(p->comments[i]);
+#undef SEE
+    return !largest || largest < p->strings.n_items;
+}
+
 int profile_check(const struct profile *p, struct err *err)
 {
     if (!p->n_sample_types && p->n_samples) return err_set(err, ERR_INPUT, "missing sample type information");
@@ -169,6 +184,7 @@ int profile_check(const struct profile *p, struct err *err)
     if (!rc) rc = check_ids("location", p->n_locations, p->locations, sizeof *p->locations, err);
     if (!rc) rc = check_ids("function", p->n_functions, p->functions, sizeof *p->functions, err);
     if (rc) return rc;
+    if (!strings_are_known(p)) return err_set(err, ERR_INPUT, "a name is not in the string table");
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct location *l = &p->locations[i];
         if (l->mapping > p->n_mappings) return err_set(err, ERR_INPUT, "location %zu: no such mapping", i);
