@@ -102,9 +102,10 @@ static void apply_settings(struct collector *c, struct member *m, const struct s
         /* A frontend is looked at without gaps, one type after the other. */
         k->interval_ms = is_fe ? k->duration_ms + 1000 : 1000 * s->be_interval_s;
         if (wanted && !k->enabled) {
-            /* Spread over the interval, so that a thousand nodes do not start in the same second. */
-            double spread = is_fe ? 0 : random_part(c);
-            k->due_ms = now_ms + (int64_t)((double)k->interval_ms * spread);
+            /* Spread out, so that a thousand nodes do not start in the same second; a few start at once. */
+            double window_ms = 200.0 * (double)c->n_members;
+            if (window_ms > (double)k->interval_ms) window_ms = (double)k->interval_ms;
+            k->due_ms = now_ms + (is_fe ? 0 : (int64_t)(window_ms * random_part(c)));
             k->failures = 0;
             k->error[0] = 0;
         } else if (wanted && !k->backoff_ms && k->due_ms > now_ms + k->interval_ms) {
