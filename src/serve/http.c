@@ -318,7 +318,7 @@ static void handle(struct coming *in, struct http_answer *a)
     site_identify(site, q);
     bool is_open = !site->cluster || !cluster_is_protected(site->cluster);
     unsigned need = in->route ? in->route->need : 0;
-    if (is_open && !host_is_local(q)) {
+    if (is_open && !site->any_host && !host_is_local(q)) {
         http_error(a, 403,
                    "until root has a password, only http://localhost/ and http://127.0.0.1/ are answered");
     } else if (in->status) {

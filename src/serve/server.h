@@ -25,21 +25,4 @@ int server_mysql_port(const struct server *s);
 void server_reload(struct server *s, struct conf *conf);
 void server_stop(struct server *s); /* NULL is fine */
 
-/* `procprof ui`: the page over files. names[i] is shown for paths[i]. */
-struct file_server_options {
-    const char *host;
-    int port;
-    const char *binary, *version;
-    const char *const *paths;
-    size_t n_paths;
-    const char *const *search; /* NULL-ended; may be NULL */
-};
-struct file_server;
-int file_server_start(const struct file_server_options *options, struct file_server **ret_server,
-                      struct err *err);
-int file_server_port(const struct file_server *s);
-/* The part of the page's address that shows what was asked for: one file, all merged, or compared with a
- * base. mem_free. */
-void file_server_stop(struct file_server *s);
-
 #endif

@@ -20,6 +20,7 @@ struct site {
     const char *version;
     char *agent_token; /* lets another procprof in as a looker; NULL: none */
     bool is_tls;
+    bool any_host; /* file mode on an address that is not loopback, because somebody asked for it */
     /* File mode: names of the files by id, 1 and up */
     char **file_names;
     size_t n_file_names;
