@@ -13,6 +13,7 @@
 #include "serve/remote_symbols.h"
 
 enum { MAX_UNPACKED_BYTES = 1 << 30 };
+#define SYMBOL_LIMIT_S 20
 
 /* brpc and libprocprof, then Go and Databend. */
 static const char *const paths[PROFILE_N_TYPES][4] = {
@@ -151,6 +152,33 @@ static bool has_names(const struct profile *p)
     return p->n_locations == 0;
 }
 
+void capture_pack(struct profile *p, const char *format, const struct bytes *body, enum profile_type type,
+                  int64_t begin_ms, double seconds, remote_post *post, void *context, struct bytes *ret_bytes)
+{
+    if (strcmp(format, format_proto.name) || !has_names(p)) {
+        if (!has_names(p)) remote_symbols(post, context, p);
+        if (!p->time_ns) p->time_ns = begin_ms * 1000000;
+        if (!p->duration_ns && type != PROFILE_HEAP) p->duration_ns = (int64_t)(seconds * 1e9);
+        struct buf proto = {0};
+        format_write_proto(p, &proto);
+        pack_gzip(proto.data, proto.len, 6, ret_bytes);
+        buf_free(&proto);
+    } else if (!unpack_is_packed(body->data, body->len)) {
+        pack_gzip(body->data, body->len, 6, ret_bytes);
+    }
+}
+
+struct node_post {
+    struct cluster *cluster;
+    int32_t node;
+};
+
+static int post_to_node(void *context, const char *path, const char *body, struct bytes *ret_reply)
+{
+    struct node_post *n = context;
+    return cluster_node_request(n->cluster, n->node, path, body, SYMBOL_LIMIT_S, ret_reply, NULL, NULL);
+}
+
 int capture_publish(struct cluster *cluster, struct store *store, const struct capture_facts *f,
                     const struct bytes *body, const char *content_type, struct store_profile *ret_profile,
                     struct err *err)
@@ -160,18 +188,8 @@ int capture_publish(struct cluster *cluster, struct store *store, const struct c
     int bad = capture_check(body->data, body->len, content_type, f->type, &p, &format, err);
     if (bad) return bad;
     struct bytes packed = {0};
-    bool as_it_came = !strcmp(format, format_proto.name) && has_names(p);
-    if (!as_it_came) {
-        if (!has_names(p)) remote_symbols(cluster, f->node.id, p);
-        if (!p->time_ns) p->time_ns = f->begin_ms * 1000000;
-        if (!p->duration_ns && f->type != PROFILE_HEAP) p->duration_ns = (int64_t)(f->seconds * 1e9);
-        struct buf proto = {0};
-        format_write_proto(p, &proto);
-        pack_gzip(proto.data, proto.len, 6, &packed);
-        buf_free(&proto);
-    } else if (!unpack_is_packed(body->data, body->len)) {
-        pack_gzip(body->data, body->len, 6, &packed);
-    }
+    struct node_post node = {cluster, f->node.id};
+    capture_pack(p, format, body, f->type, f->begin_ms, f->seconds, post_to_node, &node, &packed);
     char types[128];
     capture_sample_types(p, types, sizeof types);
     struct store_new new = {.node = f->node.id,

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "profile/profile.h"
 #include "serve/cluster.h"
+#include "serve/remote_symbols.h"
 #include "store/store.h"
 
 struct capture_facts {
@@ -22,6 +23,12 @@ char *capture_path(enum profile_type type, size_t number, double seconds); /* me
 /* Decodes and checks; *ret_profile is the caller's. ERR_INPUT with the reason, CAPTURE_EMPTY with it too. */
 int capture_check(const void *data, size_t len, const char *content_type, enum profile_type type,
                   struct profile **ret_profile, const char **ret_format, struct err *err);
+
+/* The file to be kept: proto, packed, with names where the process could be asked for them. mem_free-able
+ * bytes; *ret_bytes stays empty when `body` is that file already. */
+void capture_pack(struct profile *p, const char *format, const struct bytes *body, enum profile_type type,
+                  int64_t begin_ms, double seconds, remote_post *post, void *context,
+                  struct bytes *ret_bytes);
 
 /* Publishes what came back. */
 int capture_publish(struct cluster *cluster, struct store *store, const struct capture_facts *facts,

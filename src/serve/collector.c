@@ -19,7 +19,6 @@ enum {
     MAX_PROFILE_BYTES = 512 << 20,
     MAX_JOBS = 1000,
     JOB_KEPT_MS = 3600 * 1000,
-    JOB_MAX_SECONDS_EXTRA = 0,
 };
 
 static int64_t monotonic_ms(void)
@@ -82,8 +81,9 @@ static bool in_list(const char *list, const char *word)
 
 static bool is_possible(const struct cluster_node *n, enum profile_type type)
 {
-    if (n->role != CLUSTER_FE || n->port) return n->role != CLUSTER_FE || !n->is_self || type <= PROFILE_MEM;
-    return type <= PROFILE_MEM;
+    (void)type;
+    return n->role != CLUSTER_FE ||
+           capture_is_jvm(n); /* another procprof collects by itself; its profiles are fetched */
 }
 
 /* What the settings and the switches say of a task now. */
@@ -234,9 +234,18 @@ static struct capture *new_capture(struct collector *c, struct member *m, enum p
 static void begin(struct capture *cap)
 {
     if (capture_is_jvm(&cap->facts.node))
-        capture_jvm_begin(cap);
+        capture_jvm_begin(&cap, 1);
     else
         ask(cap);
+}
+
+bool collector_gives_up(struct collector *c, int32_t node)
+{
+    pthread_mutex_lock(&c->lock);
+    struct member *m = member_of(c, node);
+    bool gives_up = c->stopping || !m || m->give_up || m->is_gone;
+    pthread_mutex_unlock(&c->lock);
+    return gives_up;
 }
 
 void capture_arrived(struct capture *cap)
@@ -260,6 +269,22 @@ static void end_job(struct collector *c, const struct capture *cap, int code, co
         j->about.state = code ? JOB_FAILED : JOB_DONE;
         j->about.profile_id = p ? p->id : 0;
         snprintf(j->about.error, sizeof j->about.error, "%s", code ? error : "");
+    }
+}
+
+/* With the lock: its turn has come. */
+static void start_waiting(struct collector *c, struct member *m, struct capture *cap)
+{
+    m->tasks[cap->facts.type].running = true;
+    m->n_running++;
+    c->n_captures++;
+    c->n_started++;
+    cap->began_ms = monotonic_ms();
+    cap->facts.begin_ms = wall_ms();
+    for (size_t i = 0; i < c->n_jobs; i++) {
+        if (c->jobs[i].about.id != cap->job) continue;
+        c->jobs[i].about.state = JOB_RUNNING;
+        c->jobs[i].began_ms = cap->began_ms;
     }
 }
 
@@ -301,6 +326,13 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
         c->n_published++;
     if (cap->job) end_job(c, cap, code, p, error);
     unsigned failures = m ? m->tasks[type].failures : 0;
+    struct capture *next = NULL;
+    if (m && !m->n_running) {
+        m->give_up = false;
+        next = m->waiting;
+        m->waiting = NULL;
+        if (next) start_waiting(c, m, next);
+    }
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
     bool is_told = failures <= 1 || cap->job;
@@ -313,6 +345,7 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
     if (cap->job) tell(c, COLLECTOR_JOB, cap->job, type);
     bytes_free(&cap->body);
     mem_free(cap);
+    if (next) begin(next);
 }
 
 static void *decode_always(void *context)
@@ -448,19 +481,30 @@ static void *decide_always(void *context)
                     (best < 0 || m->tasks[t].due_ms < m->tasks[best].due_ms))
                     best = t;
             if (best < 0 || m->n_running || (int64_t)c->n_captures >= s.max_captures) continue;
-            struct task *k = &m->tasks[best];
-            *VEC_PUSH(begun, n_begun, cap_begun) =
-                new_capture(c, m, (enum profile_type)best, (double)k->duration_ms / 1000, 0);
-            next_due(c, k, now_ms);
+            if (m->waiting) continue;
+            bool is_jvm = capture_is_jvm(&m->node);
+            for (int t = 0; t < PROFILE_N_TYPES; t++) {
+                struct task *k = &m->tasks[t];
+                /* A JVM is looked at once for all its types; they stand side by side in the list. */
+                if (t != best && !(is_jvm && k->enabled && !k->backoff_ms)) continue;
+                *VEC_PUSH(begun, n_begun, cap_begun) =
+                    new_capture(c, m, (enum profile_type)t, (double)k->duration_ms / 1000, 0);
+                if (is_jvm) k->due_ms = now_ms;
+                next_due(c, k, now_ms);
+            }
         }
         turn++;
         expire_jobs(c, now_ms);
         pthread_mutex_unlock(&c->lock);
-        for (size_t i = 0; i < n_begun; i++) {
-            enum profile_type type = begun[i]->facts.type;
+        for (size_t i = 0; i < n_begun; i++)
+            tell(c, COLLECTOR_TYPE, begun[i]->facts.node.id, begun[i]->facts.type);
+        for (size_t i = 0, n; i < n_begun; i += n) {
             int32_t node = begun[i]->facts.node.id;
-            begin(begun[i]);
-            tell(c, COLLECTOR_TYPE, node, type);
+            for (n = 1; i + n < n_begun && begun[i + n]->facts.node.id == node;) n++;
+            if (capture_is_jvm(&begun[i]->facts.node))
+                capture_jvm_begin(&begun[i], n);
+            else
+                ask(begun[i]);
         }
         for (size_t i = 0; i < n_beats; i++) ask_heartbeat(c, &beats[i]);
         pthread_mutex_lock(&c->lock);
@@ -528,6 +572,14 @@ int collector_switch(struct collector *c, int32_t node, enum profile_type type, 
     return bad;
 }
 
+/* A session that somebody asked for is not cut short for another. */
+static bool is_job_running(const struct collector *c, const struct member *m)
+{
+    for (size_t i = 0; i < c->n_jobs; i++)
+        if (c->jobs[i].about.node == m->id && !c->jobs[i].ended_ms) return true;
+    return false;
+}
+
 int collector_collect(struct collector *c, int32_t node, enum profile_type type, double seconds,
                       int64_t *ret_job, struct err *err)
 {
@@ -536,13 +588,14 @@ int collector_collect(struct collector *c, int32_t node, enum profile_type type,
         return err_set(err, ERR_INPUT, "seconds must be between 1 and %lld", (long long)max_s);
     struct capture *cap = NULL;
     int bad = 0;
+    bool waits = false;
     pthread_mutex_lock(&c->lock);
     struct member *m = member_of(c, node);
     if (!m || m->is_gone)
         bad = err_set(err, ERR_NOT_FOUND, "no node has the id %d", node);
     else if (!m->tasks[type].possible)
         bad = err_set(err, ERR_UNSUPPORTED, "%s cannot be collected from this node", profile_type_name(type));
-    else if (m->tasks[type].running || (capture_is_jvm(&m->node) && m->n_running))
+    else if (capture_is_jvm(&m->node) ? m->waiting != NULL || is_job_running(c, m) : m->tasks[type].running)
         bad = err_set(err, ERR_BUSY, "a capture of this node is under way; try again when it has ended");
     else if (c->n_jobs >= MAX_JOBS)
         bad = err_set(err, ERR_BUSY, "too many jobs; try again later");
@@ -554,11 +607,22 @@ int collector_collect(struct collector *c, int32_t node, enum profile_type type,
                 .id = ++c->last_job, .node = node, .type = type, .state = JOB_RUNNING, .seconds = seconds}};
         *ret_job = j->about.id;
         cap = new_capture(c, m, type, seconds, j->about.id);
+        if (capture_is_jvm(&m->node) && m->n_running > 1) {
+            /* Its session ends early, keeps what it has, and makes room. */
+            m->n_running--;
+            m->tasks[type].running = m->n_running > 0;
+            c->n_captures--;
+            c->n_started--;
+            j->about.state = JOB_WAITING;
+            m->waiting = cap;
+            m->give_up = true;
+            waits = true;
+        }
     }
     pthread_mutex_unlock(&c->lock);
     if (bad) return bad;
-    int64_t job = cap->job;
-    begin(cap);
+    int64_t job = *ret_job;
+    if (!waits) begin(cap);
     tell(c, COLLECTOR_JOB, job, type);
     tell(c, COLLECTOR_TYPE, node, type);
     return 0;
@@ -657,7 +721,10 @@ void collector_stop(struct collector *c)
         c->done_first = cap->next;
         capture_ended(cap, ERR_IO, NULL, "stopped");
     }
-    for (size_t i = 0; i < c->n_members; i++) mem_free(c->members[i]);
+    for (size_t i = 0; i < c->n_members; i++) {
+        mem_free(c->members[i]->waiting);
+        mem_free(c->members[i]);
+    }
     mem_free(c->members);
     mem_free(c->jobs);
     pthread_cond_destroy(&c->wake);

@@ -24,6 +24,9 @@ struct member { /* a node, as the collector sees it */
     struct cluster_node node; /* as it was when nodes were read last */
     struct task tasks[PROFILE_N_TYPES];
     unsigned n_running;
+    struct capture
+        *waiting; /* a JVM that is being captured: asked for meanwhile, begins when that has ended */
+    bool give_up; /* its session is to end early */
     int64_t heartbeat_due_ms;
     bool heartbeat_running, is_gone;
 };
@@ -66,16 +69,19 @@ struct collector {
     size_t n_jobs, cap_jobs;
     int64_t last_job;
     unsigned n_captures;    /* under way, with their decoding */
-    unsigned n_own_threads; /* captures of JVMs */
+    unsigned n_own_threads; /* sessions of JVMs */
     uint64_t n_started, n_published, n_empty, n_failed, n_missed, n_heartbeats;
     unsigned random_state;
 };
 
-/* collector_jvm.c: a capture of a JVM on this host, on a thread of its own. Ends with capture_arrived. */
+/* collector_jvm.c: captures of a JVM on this host, all in one session, on a thread of its own. Each ends with
+ * capture_ended. */
 bool capture_is_jvm(const struct cluster_node *node);
-void capture_jvm_begin(struct capture *cap);
+void capture_jvm_begin(struct capture **captures, size_t n_captures);
 bool jvm_is_alive(const struct cluster_node *node, char *error, size_t n_error);
 
+/* Whether the session of that node is to end now: the server stops, or somebody asked for a capture. */
+bool collector_gives_up(struct collector *c, int32_t node);
 void capture_arrived(struct capture *cap); /* hands it to a worker */
 void capture_ended(struct capture *cap, int code, const struct store_profile *p, const char *error);
 

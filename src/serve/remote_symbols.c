@@ -9,7 +9,6 @@
 #include "base/mem.h"
 
 enum { ADDRESSES_A_CALL = 5000 };
-#define TIMEOUT_S 20
 
 /* Lines "0xADDRESS<blank>name". */
 static void take_reply(struct profile *p, const struct idmap *of_address, const struct bytes *reply)
@@ -49,7 +48,7 @@ static void take_reply(struct profile *p, const struct idmap *of_address, const 
     }
 }
 
-void remote_symbols(struct cluster *cluster, int32_t node, struct profile *p)
+void remote_symbols(remote_post *post, void *context, struct profile *p)
 {
     struct idmap of_address = {0};
     struct buf body = {0};
@@ -65,8 +64,7 @@ void remote_symbols(struct cluster *cluster, int32_t node, struct profile *p)
         }
         if (n && (n == ADDRESSES_A_CALL || i == p->n_locations)) {
             struct bytes reply = {0};
-            int bad = cluster_node_request(cluster, node, "/pprof/symbol", buf_cstr(&body), TIMEOUT_S, &reply,
-                                           NULL, NULL);
+            int bad = post(context, "/pprof/symbol", buf_cstr(&body), &reply);
             if (!bad) take_reply(p, &of_address, &reply);
             bytes_free(&reply);
             buf_free(&body);

@@ -129,6 +129,9 @@ struct store_limits {
  */
 size_t store_retain(struct store *s, const struct store_limits *limits, int64_t *ret_next_ms);
 
+/* The same for a folder without a store (bin/collect_be_profile.sh): by the time in the names. */
+size_t store_retain_folder(const char *dir, const struct store_limits *limits, int64_t now_ms);
+
 /* A thread that does store_retain when it is time; limits are asked for each time. */
 int store_retention_start(struct store *s, struct store_limits (*limits)(void *context), void *context,
                           struct err *err);

@@ -79,6 +79,37 @@ static int look_through(const char *dir, struct found **ret_found, size_t *ret_n
     return 0;
 }
 
+size_t store_retain_folder(const char *dir, const struct store_limits *limits, int64_t now_ms)
+{
+    struct found *all = NULL;
+    size_t n = 0, n_gone = 0;
+    struct timespec unused;
+    if (look_through(dir, &all, &n, &unused, NULL)) return 0;
+    int64_t remaining = 0;
+    for (size_t i = 0; i < n; i++) remaining += all[i].size_bytes + all[i].derived_bytes;
+    for (size_t i = 0; i < n; i++) { /* by name is by time: the stamp counts first */
+        bool too_old =
+            limits->max_age_ms >= 0 && now_ms - profile_stamp_ms(all[i].name.stamp) >= limits->max_age_ms;
+        if (!too_old && (limits->max_bytes < 0 || remaining <= limits->max_bytes)) break;
+        char file[PROFILE_NAME_MAX];
+        struct profile_name derived = all[i].name;
+        derived.form = PROFILE_FLAME;
+        profile_name_print(&derived, file);
+        char *beside = mem_printf("%s/%s", dir, file);
+        profile_name_print(&all[i].name, file);
+        char *path = mem_printf("%s/%s", dir, file);
+        unlink(beside);
+        if (!unlink(path)) {
+            n_gone++;
+            remaining -= all[i].size_bytes + all[i].derived_bytes;
+        }
+        mem_free(path);
+        mem_free(beside);
+    }
+    mem_free(all);
+    return n_gone;
+}
+
 static struct record record_of(const struct found *f, int32_t node)
 {
     struct record r = {.node = node,
