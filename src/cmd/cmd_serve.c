@@ -17,7 +17,8 @@
 #include "serve/server.h"
 
 struct arguments {
-    const char *config, *fe_conf, *be_conf, *data, *listen, *log_level, *pid_file, *log_file, *ports_file;
+    const char *config, *fe_conf, *be_conf, *data, *listen, *log_level, *pid_file, *log_file, *ports_file,
+        *token_file;
     int64_t http_port, mysql_port;
     struct option_list nodes, settings;
     bool daemon, durable;
@@ -132,13 +133,24 @@ static int serve(const struct arguments *a)
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
 
+    char *token = NULL;
+    if (a->token_file) {
+        struct bytes bytes;
+        if (file_read(a->token_file, 4096, &bytes, &err))
+            return report(report_fd, err.text), command_fail(&err);
+        token = mem_strndup((const char *)bytes.data, bytes.len);
+        token[strcspn(token, " \t\r\n")] = 0;
+        bytes_free(&bytes);
+    }
     struct server *server;
     struct server_options options = {.data_dir = data,
                                      .version = PROCPROF_VERSION,
                                      .has_be_conf = a->be_conf != NULL,
-                                     .durable = a->durable};
+                                     .durable = a->durable,
+                                     .agent_token = token};
     int bad = server_start(&conf, &options, &server, &err);
     conf_free(&conf);
+    mem_free(token);
     if (bad) {
         report(report_fd, err.text);
         return command_fail(&err);
@@ -195,6 +207,8 @@ static int run(int argc, char **argv)
         {0, "pid-file", OPTION_TEXT, &a.pid_file, "FILE", "write the process id there"},
         {0, "log-file", OPTION_TEXT, &a.log_file, "FILE", "of a daemon"},
         {0, "ports-file", OPTION_TEXT, &a.ports_file, "FILE", "write the ports there once it serves"},
+        {0, "agent-token-file", OPTION_TEXT, &a.token_file, "FILE",
+         "a procprof that sends this token may look and collect here"},
         {0, "durable", OPTION_FLAG, &a.durable, NULL,
          "wait for the disk at each profile: survives a power cut"},
         {0}};

@@ -43,7 +43,7 @@ static void tell(struct collector *c, enum collector_event event, int64_t id, en
 
 /* ---- nodes ---- */
 
-static struct member *member_of(struct collector *c, int32_t id)
+struct member *member_of(struct collector *c, int32_t id)
 {
     for (size_t i = 0; i < c->n_members; i++)
         if (c->members[i]->id == id) return c->members[i];
@@ -140,7 +140,7 @@ static void read_nodes(struct collector *c, const struct settings *s, int64_t no
     }
     for (size_t i = c->n_members; i-- > 0;) {
         struct member *m = c->members[i];
-        if (!m->is_gone || m->n_running || m->heartbeat_running) continue;
+        if (!m->is_gone || m->n_running || m->heartbeat_running || m->is_followed) continue;
         mem_free(m);
         c->members[i] = c->members[--c->n_members];
     }
@@ -400,6 +400,7 @@ static void on_heartbeat(void *context, struct pull_result *r)
     struct heartbeat *h = context;
     /* Any answer is a sign of life; what it serves is the captures' business. */
     heartbeat_ended(h->collector, h->node.id, !r->code, r->code ? r->error : "");
+    if (!r->code && node_is_followed(&h->node)) node_follow(h->collector, &h->node);
     mem_free(h);
 }
 
@@ -414,7 +415,7 @@ static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
     struct heartbeat *h = mem_zalloc(sizeof *h);
     h->collector = c;
     h->node = *node;
-    char *url = node_url(node, "/pprof/cmdline");
+    char *url = node_url(node, node_is_followed(node) ? "/healthz" : "/pprof/cmdline");
     CURL *easy = curl_easy_init();
     if (!easy) abort();
     struct curl_slist *headers = NULL;
@@ -465,7 +466,7 @@ static void *decide_always(void *context)
             /* From another node on each time: a limit on captures is shared fairly. */
             struct member *m = c->members[(i + turn) % c->n_members];
             if (m->is_gone) {
-                c->nodes_changed |= !m->n_running && !m->heartbeat_running;
+                c->nodes_changed |= !m->n_running && !m->heartbeat_running && !m->is_followed;
                 continue;
             }
             if (now_ms >= m->heartbeat_due_ms && !m->heartbeat_running) {

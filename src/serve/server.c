@@ -256,6 +256,7 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
     more_files();
     curl_global_init(CURL_GLOBAL_DEFAULT);
     site->version = o->version;
+    site->agent_token = o->agent_token && *o->agent_token ? mem_strdup(o->agent_token) : NULL;
     site->started_ms = clock_wall_ns() / 1000000;
     site->events = events_new();
     site->sessions = sessions_new();
@@ -342,6 +343,7 @@ void server_stop(struct server *s)
     store_close(site->store);
     cluster_close(site->cluster);
     sessions_free(site->sessions);
+    mem_free(site->agent_token);
     events_free(site->events);
     for (size_t i = 0; s->search && s->search[i]; i++) mem_free(s->search[i]);
     mem_free(s->search);
