@@ -4,16 +4,15 @@
  * into typed arrays. Nothing is rejected: no samples, negative values, stacks of any depth, names of any
  * length that are not UTF-8.
  *
- *   "PPF1"
- *   section: JSON header (sample types, times, counts; flame_data.c writes it, web/src/flame/data.ts reads
- * it) section: names of functions, '\n' between; index 0 is the root ("all"); UTF-8 whatever came in section:
- * files, '\n' between; index 0 is "" section: modules (mapped files), the same sections: per function: varint
- * file, varint module, varint start line sections: per node, in preorder (heaviest child first): varint
- * (depth before + 1 - depth), varint function sections: self values, per node a varint; one section per
- * sample type, and in a comparison one more of the base behind each. header.columns says how: "0" all zero
- * (empty section), "u" unsigned, "z" zigzag; header.scales what to multiply with
- *
- * A section is a varint length and that many bytes.
+ * The bytes: "PPF1", then sections, each a varint length and that many bytes:
+ * - JSON header (sample types, times, counts; flame_data.c writes it, web/src/flame/data.ts reads it)
+ * - names of functions, '\n' between; index 0 is the root ("all"); UTF-8 whatever came in
+ * - files, '\n' between; index 0 is ""; modules (mapped files), the same
+ * - per function: varint file; varint module; varint start line
+ * - per node, in preorder (heaviest child first): varint (depth before + 1 - depth); varint function
+ * - self values, per node a varint; one section per sample type, and in a comparison one more of the base
+ *   behind each. header.columns says how: "0" all zero (empty section), "u" unsigned, "z" zigzag;
+ *   header.scales what to multiply with
  */
 #ifndef REPORT_FLAME_DATA_H
 #define REPORT_FLAME_DATA_H

@@ -1,7 +1,7 @@
 /* flame_tool.c - makes what the page's tests and benchmarks look at.
  *
  *   flame_tool html|data SOURCE [BASE] > OUT       SOURCE: a file, or made:N (a call tree of about N nodes),
- * or odd (every oddity)
+ * short:N (the same with short names), odd (every oddity), none (no samples)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,8 @@ static uint64_t next_random(void)
     return seed ^= seed << 17;
 }
 
+static bool short_names;
+
 /* Names as a database's C++ has them: a namespace, a class, a method, sometimes template arguments and
  * parameters. */
 static uint32_t add_function(struct profile *p, unsigned i)
@@ -36,7 +38,9 @@ static uint32_t add_function(struct profile *p, unsigned i)
                                   "merge", "flush", "prepare",    "open",     "seek",   "compare"};
     char name[200], file[80];
     const char *space = spaces[i % 8], *class = classes[i / 8 % 10], *verb = verbs[i / 80 % 12];
-    if (i < 7 * 960 && i % 7 == 3)
+    if (short_names)
+        snprintf(name, sizeof name, "%s_%s_%u", verb, class, i);
+    else if (i < 7 * 960 && i % 7 == 3)
         snprintf(name, sizeof name, "com.starrocks.%s.%s.%s", i % 2 ? "sql" : "catalog", class, verb);
     else if (i % 11 == 5)
         snprintf(name, sizeof name, "%s_%s_%u", verb, class, i);
@@ -117,6 +121,8 @@ static struct profile *make_odd(void)
 
 static struct profile *get(const char *source)
 {
+    short_names = !strncmp(source, "short:", 6);
+    if (short_names) return make_tree(strtoul(source + 6, NULL, 10));
     if (!strncmp(source, "made:", 5)) return make_tree(strtoul(source + 5, NULL, 10));
     if (!strcmp(source, "odd")) return make_odd();
     if (!strcmp(source, "none")) return make_tree(0);

@@ -41,3 +41,10 @@ $(B)/src/serve/web_files.o: $(WEB_FILES:%=$(B)/web/%.gz) $(B)/web/etags.h
 $(B)/tests/web/flame_tool: $(B)/tests/web/flame_tool.o $(B)/libprogram.a
 	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
 test-programs: $(B)/tests/web/flame_tool
+
+# The flame graph beside async-profiler's, speedscope and d3-flame-graph: make bench-web [T="10000 100000"]
+bench-web:
+	@tools/setup bench
+	@$(MAKE) --no-print-directory all $(B)/tests/web/flame_tool
+	@B=$(abspath $(B)) node bench/web.mjs $(T)
+.PHONY: bench-web
