@@ -373,16 +373,21 @@ void api_export(struct http_request *q, struct http_answer *a)
 
 void api_open(struct http_request *q, struct http_answer *a)
 {
-    const char *name = http_query(q, "name");
+    const char *name = http_query(q, "name"), *format = http_query(q, "format");
     struct err err = {0};
+    enum view_kind kind = VIEW_FLAME;
     if (!q->body.len) {
         http_error(a, 400, "the body must be a profile");
         return;
     }
-    int bad = views_open(q->site->views, q->body.data, q->body.len, name && *name ? name : "profile",
+    if (format && strcmp(format, "flame") && !view_export_parse(format, &kind)) {
+        http_error(a, 400, "format: flame or one of those of export");
+        return;
+    }
+    int bad = views_open(q->site->views, q->body.data, q->body.len, name && *name ? name : "profile", kind,
                          &a->body, &err);
     if (bad)
         http_error_err(a, bad == ERR_INPUT ? ERR_UNSUPPORTED : bad, &err);
     else
-        a->type = view_content_type(VIEW_FLAME);
+        a->type = view_content_type(kind);
 }

@@ -269,7 +269,9 @@ static int make(struct views *v, const struct view_request *r, struct buf *out, 
         buf_str(&extra, "\"ids\":[");
         for (size_t i = 0; i < r->n_profiles && i < 1000; i++)
             buf_printf(&extra, "%s%lld", i ? "," : "", (long long)r->profiles[i].id);
-        buf_char(&extra, ']');
+        const struct store_profile *newest = &r->profiles[0];
+        buf_printf(&extra, "],\"node\":%d,\"type\":\"%s\",\"stored_ms\":%lld", newest->node,
+                   profile_type_name(newest->type), (long long)newest->time_ms);
         struct flame_data_options flame = {.base = base,
                                            .title = title,
                                            .base_title = base_title,
@@ -391,15 +393,15 @@ void view_done(struct views *v, const struct view *view)
     pthread_mutex_unlock(&v->lock);
 }
 
-int views_open(struct views *v, const void *data, size_t len, const char *name, struct buf *out,
-               struct err *err)
+int views_open(struct views *v, const void *data, size_t len, const char *name, enum view_kind kind,
+               struct buf *out, struct err *err)
 {
     struct profile *p = NULL;
     while (sem_wait(&v->at_work)) continue;
     int bad = decode(v, data, len, name, 0, &p, err);
     if (!bad) {
         struct flame_data_options flame = {.title = name};
-        struct view_request r = {.kind = VIEW_FLAME};
+        struct view_request r = {.kind = kind};
         bad = view_write(&p, NULL, &r, &flame, v->search_path, out, err);
     }
     profile_free(p);

@@ -78,9 +78,9 @@ void view_tag(const struct view_request *r, char tag[33]);
 int views_get(struct views *v, const struct view_request *r, const struct view **ret_view, struct err *err);
 void view_done(struct views *v, const struct view *view);
 
-/* Any profile's bytes, not of the store (dropped into the page), as flame data. */
-int views_open(struct views *v, const void *data, size_t len, const char *name, struct buf *out,
-               struct err *err);
+/* Any profile's bytes, not of the store (dropped into the page), as flame data or as a file to keep. */
+int views_open(struct views *v, const void *data, size_t len, const char *name, enum view_kind kind,
+               struct buf *out, struct err *err);
 
 struct views_state {
     uint64_t n_hits, n_misses;

@@ -108,7 +108,7 @@ class App {
       h("a", { class: "brand", href: linkTo("profiles") }, h("img", { src: "icon.svg", alt: "", width: 22, height: 22 }), "procprof"),
       h("nav", { class: "nav", "aria-label": t("menu") }, link("profiles", "procProfiles", ["view", "open"]), session.file_mode ? null : [link("timeline", "timeline"), link("nodes", "nodes")]),
       h("div", { class: "bar-tools" }, picker,
-        h("button", { type: "button", class: "button plain square", id: "open-file", title: t("openFile"), "aria-label": t("openFile"), onClick: () => picker.click() }, icon("copy")),
+        h("button", { type: "button", class: "button plain square", id: "open-file", title: t("openFile"), "aria-label": t("openFile"), onClick: () => picker.click() }, icon("folder")),
         languages,
         h("button", { type: "button", class: "button plain square", id: "theme", title: t("theme"), "aria-label": t("theme"), onClick: () => { toggleTheme(); this.drawBar(); } }, icon(isDark() ? "sun" : "moon")),
         session.login_required && session.user ? h("button", { type: "button", class: "button plain", onClick: () => void api.logout().finally(() => this.start()) }, session.user, h("span", { class: "muted wide-only" }, ` · ${t("signOut")}`)) : null));
@@ -144,7 +144,7 @@ class App {
       history.pushState(null, "", address);
       this.last = location.hash;
       this.drawBar();
-      this.show(new ViewPage(this.shell, readRoute(), data));
+      this.show(new ViewPage(this.shell, readRoute(), { data, file }));
     } catch (why) {
       toast(t("cannotOpen", file.name, why instanceof Error && why.message ? why.message : t("cannotReach")));
     }

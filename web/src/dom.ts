@@ -49,6 +49,7 @@ const ICONS: Record<string, string> = {
   down: "M3.5 6 8 10.5 12.5 6",
   copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
   menu: "M2 4h12M2 8h12M2 12h12",
+  folder: "M1.8 12.8V3.6h4.4l1.5 1.9h6.5v7.3zM1.8 7.5h12.4",
 };
 
 export function icon(name: string): SVGSVGElement {

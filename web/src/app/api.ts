@@ -128,8 +128,9 @@ export const api = {
   async flame(query: URLSearchParams): Promise<Uint8Array> {
     return new Uint8Array(await (await ask("flame?" + query.toString())).arrayBuffer());
   },
-  async open(file: File): Promise<Uint8Array> {
-    const answer = await ask("open?name=" + encodeURIComponent(file.name), { method: "POST", headers: { "Content-Type": "application/octet-stream", "X-CSRF-Token": csrf }, body: file });
+  // A file of the reader's own: its call tree, or that as another kind of file.
+  async open(file: File, format = "flame"): Promise<Uint8Array> {
+    const answer = await ask(`open?name=${encodeURIComponent(file.name)}&format=${format}`, { method: "POST", headers: { "Content-Type": "application/octet-stream", "X-CSRF-Token": csrf }, body: file });
     return new Uint8Array(await answer.arrayBuffer());
   },
   rawUrl: (id: number) => `${ROOT}profiles/${id}/raw`,

@@ -2,7 +2,7 @@
 
 import { h, toast } from "../dom";
 import { t } from "../i18n";
-import { formatStamp, formatTime } from "../flame/format";
+import { formatSpan, formatStamp } from "../flame/format";
 import { api, ApiError, listen, type NodeState, type TypeState } from "./api";
 import { linkTo, nodeLabel, problem, relative, typeBadge, typeLabel, type Page, type Shell } from "./shell";
 
@@ -46,14 +46,15 @@ export class NodesPage implements Page {
   }
 
   private card(n: NodeState): HTMLElement {
+    const address = n.port ? `${n.host}:${n.port}` : n.host;
     return h("section", { class: "card", "aria-label": nodeLabel(n) },
       h("header", { class: "card-head" },
         h("span", { class: "role role-" + n.role }, n.role),
-        h("div", { class: "card-title" }, h("h2", {}, h("a", { href: linkTo("profiles", { node: n.id }) }, n.name || `${n.host}:${n.port}`)), h("span", { class: "muted" }, [`${n.host}:${n.port}`, `id ${n.id}`, n.version].filter(Boolean).join(" · "))),
+        h("div", { class: "card-title" }, h("h2", {}, h("a", { href: linkTo("profiles", { node: n.id }) }, n.name || address)), h("span", { class: "muted" }, [n.name && n.name !== address ? address : "", `id ${n.id}`, n.version].filter(Boolean).join(" · "))),
         h("span", { class: "state " + (n.alive ? "good" : "bad") }, n.alive ? t("alive") : t("down"), h("span", { class: "muted" }, ` · ${t("lastSeen")} ${relative(n.last_seen_ms)}`))),
       n.error ? h("p", { class: "banner bad" }, `${t("lastError")}: ${n.error}`) : null,
-      h("div", { class: "scroll-x" }, h("table", { class: "grid" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("enabled")), h("th", { scope: "col" }, t("type")), h("th", { scope: "col", class: "optional" }, ""), h("th", { scope: "col" }, t("lastOne")), h("th", { scope: "col" }, t("nextOne")), h("th", { scope: "col", class: "grow-cell" }, t("lastError")))),
-        h("tbody", {}, n.types.map((x) => this.typeRow(n, x))))));
+      h("div", { class: "scroll-x" }, h("table", { class: "grid stacks node-table", role: "table" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { role: "columnheader", scope: "col" }, t("enabled")), h("th", { role: "columnheader", scope: "col" }, t("type")), h("th", { role: "columnheader", scope: "col" }, t("schedule")), h("th", { role: "columnheader", scope: "col" }, t("lastOne")), h("th", { role: "columnheader", scope: "col" }, t("nextOne")), h("th", { role: "columnheader", scope: "col", class: "grow-cell" }, t("lastError")))),
+        h("tbody", { role: "rowgroup" }, n.types.map((x) => this.typeRow(n, x))))));
   }
 
   private typeRow(n: NodeState, x: TypeState): HTMLElement {
@@ -67,10 +68,10 @@ export class NodesPage implements Page {
     box.checked = x.enabled;
     box.disabled = !this.shell.session.can.act;
     const now = Date.now(), waiting = x.backoff_until_ms > now;
-    return h("tr", {}, h("td", {}, box), h("td", {}, typeBadge(x.type)),
-      h("td", { class: "optional muted" }, x.interval_s > 0 ? t("every", formatTime(x.interval_s), formatTime(x.duration_s)) : t("onDemand")),
-      h("td", { title: x.last_ms ? formatStamp(x.last_ms) : "" }, relative(x.last_ms)),
-      h("td", {}, x.running ? h("span", { class: "state good" }, t("runningNow")) : waiting ? h("span", { class: "state warn" }, t("backOff", formatStamp(x.backoff_until_ms).slice(11), x.failures ?? "?")) : x.enabled && x.next_ms ? relative(x.next_ms) : "–"),
-      h("td", { class: "grow-cell error-text", title: x.error }, x.error || ""));
+    return h("tr", { role: "row" }, h("td", { role: "cell", class: "c-switch" }, box), h("td", { role: "cell", class: "c-type" }, typeBadge(x.type)),
+      h("td", { role: "cell", class: "c-every muted" }, x.interval_s > 0 ? t("every", formatSpan(x.interval_s), formatSpan(x.duration_s)) : t("onDemand")),
+      h("td", { role: "cell", class: "c-last", title: x.last_ms ? formatStamp(x.last_ms) : "" }, relative(x.last_ms)),
+      h("td", { role: "cell", class: "c-next" }, x.running ? h("span", { class: "state good" }, t("runningNow")) : waiting ? h("span", { class: "state warn" }, t("backOff", formatStamp(x.backoff_until_ms).slice(11), x.failures ?? "?")) : x.enabled && x.next_ms ? (x.next_ms > now ? relative(x.next_ms) : t("dueNow")) : "–"),
+      h("td", { role: "cell", class: "grow-cell error-text c-error", title: x.error }, x.error || ""));
   }
 }

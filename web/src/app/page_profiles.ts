@@ -2,7 +2,7 @@
 
 import { h, icon, toast } from "../dom";
 import { t, type Key } from "../i18n";
-import { formatCount, formatFileSize, formatStamp, formatTime } from "../flame/format";
+import { formatCount, formatFileSize, formatSpan, formatStamp, formatTime } from "../flame/format";
 import { api, ApiError, listen, type Job, type NodeState, type ProfileRow } from "./api";
 import { go, linkTo, nodeLabel, problem, relative, typeBadge, typeLabel, type Page, type Route, type Shell } from "./shell";
 
@@ -23,6 +23,7 @@ export class ProfilesPage implements Page {
   private readonly pickBar = h("div", { class: "pick-bar", hidden: true, role: "status" });
   private readonly stop: () => void;
   private timer = 0;
+  private asked = 0;
   private fresh = new Set<number>();
   private known = false;
 
@@ -47,6 +48,8 @@ export class ProfilesPage implements Page {
   route(route: Route): boolean {
     if (route.page !== "profiles") return false;
     this.query = route.query;
+    this.rows = [];
+    this.known = false;
     this.drawTabs();
     this.drawFilters();
     void this.load();
@@ -104,11 +107,12 @@ export class ProfilesPage implements Page {
   }
 
   private async load(older = false): Promise<void> {
-    const q = this.apiQuery();
+    const q = this.apiQuery(), asked = ++this.asked;
     if (older && this.rows.length) q.set("before", String(this.rows[this.rows.length - 1].id));
     try {
       if (!this.shell.session.file_mode) this.shell.nodes = await api.nodes();
       const answer = await api.profiles(q);
+      if (asked !== this.asked) return; // the filter changed meanwhile, or a newer answer is on its way
       const old = new Set(this.rows.map((r) => r.id));
       if (older) this.rows.push(...answer.profiles);
       else {
@@ -123,7 +127,7 @@ export class ProfilesPage implements Page {
       this.drawTabs();
       this.drawList();
     } catch (why) {
-      if (why instanceof ApiError && why.status === 401) return;
+      if (asked !== this.asked || (why instanceof ApiError && why.status === 401)) return;
       this.list.replaceChildren(problem(why instanceof ApiError && why.status ? why.message : t("cannotReach"), "", h("button", { type: "button", class: "button", onClick: () => void this.load() }, t("again"))));
       this.later(3000);
     }
@@ -131,7 +135,7 @@ export class ProfilesPage implements Page {
 
   private later(ms: number): void {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.known = this.rows.length > 0; void this.load(); }, ms);
+    this.timer = window.setTimeout(() => void this.load(), ms);
   }
 
   private event(kind: string, data: Record<string, unknown>): void {
@@ -149,10 +153,10 @@ export class ProfilesPage implements Page {
     this.drawPicked();
     if (!this.rows.length) return this.list.replaceChildren(this.drawEmpty());
     const many = !this.node && this.shell.nodes.length > 1;
-    const head = (label: Key, className = ""): HTMLElement => h("th", { scope: "col", class: className }, t(label));
-    const table = h("table", { class: "grid", id: "table_id" },
-      h("thead", {}, h("tr", {}, head("type"), many ? head("node") : null, head("timestamp"), head("duration", "right optional"), head("samples", "right optional"), head("fileSize", "right"), head("actions", "right"))),
-      h("tbody", {}, this.rows.map((r) => this.row(r, many))));
+    const head = (label: Key, className = ""): HTMLElement => h("th", { role: "columnheader", scope: "col", class: className }, t(label));
+    const table = h("table", { class: "grid stacks", id: "table_id", role: "table" },
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head("type"), many ? head("node") : null, head("timestamp"), head("duration", "right optional"), head("samples", "right optional"), head("fileSize", "right"), head("actions", "right"))),
+      h("tbody", { role: "rowgroup" }, this.rows.map((r) => this.row(r, many))));
     this.list.replaceChildren(...(this.node && !this.node.alive ? [h("p", { class: "banner bad" }, t("nodeDown", this.node.error))] : []), table,
       ...(this.more ? [h("p", { class: "center" }, h("button", { type: "button", class: "button", onClick: () => void this.load(true) }, t("loadMore")))] : []));
   }
@@ -161,12 +165,12 @@ export class ProfilesPage implements Page {
     const node = this.shell.nodes.find((n) => n.id === r.node), viewable = r.has_data !== false;
     const url = viewable ? linkTo("view", { ids: r.id }) : `proc_profile/file?filename=${encodeURIComponent(r.file)}`;
     const picked = this.picked.has(r.id);
-    return h("tr", { class: (picked ? "picked " : "") + (this.fresh.has(r.id) ? "fresh" : ""), "data-id": r.id },
-      h("td", {}, typeBadge(r.type)), many ? h("td", {}, nodeLabel(node, r.node)) : null,
-      h("td", { class: "stamp", title: this.shell.session.file_mode ? r.file : `${r.file}\n${relative(r.time_ms)}` }, this.shell.session.file_mode ? r.file : formatStamp(r.time_ms)),
-      h("td", { class: "right optional" }, r.duration_ms > 0 ? formatTime(r.duration_ms / 1000) : "–"), h("td", { class: "right optional" }, r.samples >= 0 ? formatCount(r.samples) : "–"),
-      h("td", { class: "right" }, formatFileSize(r.size_bytes)),
-      h("td", { class: "right" }, h("div", { class: "row-actions" },
+    return h("tr", { class: (picked ? "picked " : "") + (this.fresh.has(r.id) ? "fresh" : ""), role: "row", "data-id": r.id },
+      h("td", { role: "cell", class: "c-type" }, typeBadge(r.type)), many ? h("td", { role: "cell", class: "c-node" }, nodeLabel(node, r.node)) : null,
+      h("td", { role: "cell", class: "stamp c-stamp", title: this.shell.session.file_mode ? r.file : `${r.file}\n${relative(r.time_ms)}` }, this.shell.session.file_mode ? r.file : formatStamp(r.time_ms)),
+      h("td", { role: "cell", class: "right optional" }, r.duration_ms > 0 ? formatTime(r.duration_ms / 1000) : "–"), h("td", { role: "cell", class: "right optional" }, r.samples >= 0 ? formatCount(r.samples) : "–"),
+      h("td", { role: "cell", class: "right c-size" }, formatFileSize(r.size_bytes)),
+      h("td", { role: "cell", class: "right c-act" }, h("div", { class: "row-actions" },
         h("a", { class: "button small", href: url, target: viewable ? null : "_blank" }, icon("eye"), h("span", {}, t("viewIt"))),
         viewable ? h("button", { type: "button", class: "button small", "aria-pressed": String(picked), title: t("compareIt"), "aria-label": t("compareIt"), onClick: () => this.pick(r) }, icon("compare"), h("span", { class: "wide-only" }, t("compareIt"))) : null,
         h("a", { class: "button small square", href: api.rawUrl(r.id), download: r.file, title: t("downloadIt"), "aria-label": t("downloadIt") }, icon("download")))));
@@ -180,7 +184,7 @@ export class ProfilesPage implements Page {
     const on = (node ? [node] : this.shell.nodes).flatMap((n) => n.types).filter((x) => x.enabled);
     if (!on.length) return problem(t("noProfiles"), t("noProfilesOff"));
     const next = Math.min(...on.map((x) => x.next_ms || Infinity));
-    return problem(t("noProfiles"), t("noProfilesHint", isFinite(next) ? formatTime(Math.max(1, Math.round((next - Date.now()) / 1000))) : "–"));
+    return problem(t("noProfiles"), t("noProfilesHint", isFinite(next) ? formatSpan(Math.max(1, (next - Date.now()) / 1000)) : "–"));
   }
 
   private pick(r: ProfileRow): void {

@@ -1,6 +1,6 @@
 // A profile, several merged, a time range, or two of these compared: fetches the call tree and shows the viewer.
 
-import { h, icon, menuButton, toast } from "../dom";
+import { h, icon, menuButton, save, toast } from "../dom";
 import { t, type Key } from "../i18n";
 import { decodeFlame, type FlameData } from "../flame/data";
 import { readState, writeState } from "../flame/model";
@@ -25,8 +25,8 @@ export class ViewPage implements Page {
   private key = "";
 
   // given: data that is already here (a dropped file); otherwise the address says what to fetch.
-  constructor(private readonly shell: Shell, route: Route, given?: FlameData) {
-    if (given) this.show(given, route, false);
+  constructor(private readonly shell: Shell, route: Route, given?: { data: FlameData; file: File }) {
+    if (given) this.show(given.data, route, given.file);
     else void this.load(route);
   }
 
@@ -47,7 +47,7 @@ export class ViewPage implements Page {
     this.element.replaceChildren(h("p", { class: "muted loading", role: "status" }, t("loading")));
     try {
       const data = decodeFlame(await api.flame(selector(route.query)));
-      this.show(data, route, true);
+      this.show(data, route, null);
     } catch (why) {
       const gone = why instanceof ApiError && why.status === 404;
       const text = gone ? t("notFound") : why instanceof ApiError && !why.status ? t("cannotReach") : why instanceof Error ? why.message : String(why);
@@ -56,10 +56,14 @@ export class ViewPage implements Page {
     }
   }
 
-  private show(data: FlameData, route: Route, fromServer: boolean): void {
-    const query = selector(route.query);
+  private show(data: FlameData, route: Route, file: File | null): void {
+    const query = selector(route.query), fromServer = !file;
     this.title = data.header.profile.title || "procprof";
-    const exports = fromServer ? ["pprof", "html", "svg", "folded", "csv", "speedscope"].filter((f) => f === "pprof" || f === "html").map((format) => ({ label: format === "html" ? "HTML" : "pprof", url: api.exportUrl(query, format) })) : [];
+    const asFile = (format: string, ending: string, type: string) => (name: string): void => {
+      api.open(file!, format).then((bytes) => save(name + ending, new Blob([bytes as Uint8Array<ArrayBuffer>], { type })), (why: unknown) => toast(why instanceof Error && why.message ? why.message : t("cannotReach")));
+    };
+    const exports = file ? [{ label: "HTML", run: asFile("html", ".html", "text/html") }, { label: "pprof", run: asFile("pprof", ".pb.gz", "application/gzip") }]
+      : [{ label: "HTML", url: api.exportUrl(query, "html") }, { label: "pprof", url: api.exportUrl(query, "pprof") }];
     this.viewer = new Viewer(data, readState(route.query), {
       dark: this.shell.dark,
       exportLinks: exports,
@@ -107,15 +111,11 @@ export class ViewPage implements Page {
       return go(linkTo("view", next));
     }
     try {
-      const first = (query.get("ids") ?? "").split(",")[0];
-      const near = await api.profiles(new URLSearchParams({ from_ms: String(data.header.profile.time_ms - 1), to_ms: String(data.header.profile.time_ms + 2000), limit: "50" }));
-      const self = near.profiles.find((r) => String(r.id) === first);
-      const search = new URLSearchParams({ limit: "1", to_ms: String((self?.time_ms ?? data.header.profile.time_ms) - ago) });
-      if (self) {
-        search.set("node", String(self.node));
-        search.set("type", self.type);
-      }
-      const found = (await api.profiles(search)).profiles.find((r) => String(r.id) !== first);
+      const { ids = [], node, type, stored_ms = data.header.profile.time_ms } = data.header;
+      const search = new URLSearchParams({ limit: String(ids.length + 1), to_ms: String(stored_ms - ago + (ago ? 0 : 1)) });
+      if (node !== undefined) search.set("node", String(node));
+      if (type) search.set("type", type);
+      const found = (await api.profiles(search)).profiles.find((r) => !ids.includes(r.id));
       if (!found) return toast(t("noOlder"));
       next.set("base_ids", String(found.id));
       go(linkTo("view", next));

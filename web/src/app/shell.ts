@@ -2,7 +2,7 @@
 
 import { h } from "../dom";
 import { t, type Key } from "../i18n";
-import { formatTime } from "../flame/format";
+import { formatSpan } from "../flame/format";
 import type { NodeState, Session } from "./api";
 import { WORDS } from "./words";
 
@@ -67,7 +67,7 @@ export function typeBadge(type: string): HTMLElement {
 export function relative(ms: number, now = Date.now()): string {
   if (!ms) return t("never");
   const seconds = Math.abs(now - ms) / 1000;
-  const text = formatTime(seconds < 1 ? 1 : Math.round(seconds));
+  const text = formatSpan(Math.max(1, seconds));
   return ms <= now ? t("ago", text) : t("inFuture", text);
 }
 

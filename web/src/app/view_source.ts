@@ -45,7 +45,7 @@ export class SourceView implements View {
     try {
       const { functions } = await api.source(q);
       if (this.shown !== key) return;
-      if (!functions.length || functions.every((f) => f.lines.every((l) => !l.text))) return this.body.replaceChildren(this.without(functions.length > 0 ? functions[0].file : ""), ...functions.map((f) => this.table(f)));
+      if (!functions.length || functions.every((f) => f.lines.every((l) => !l.text))) return this.body.replaceChildren(this.without(functions.length > 0 ? functions[0].file : ""), ...functions.filter((f) => f.lines.length).map((f) => this.table(f)));
       this.body.replaceChildren(...functions.map((f) => this.table(f)));
     } catch (why) {
       if (this.shown === key) this.body.replaceChildren(problem(t("noSource"), why instanceof Error ? why.message : ""));

@@ -60,6 +60,8 @@ export const WORDS = {
   enabled: ["Collected", "取得する", "采集"],
   lastOne: ["Last", "前回", "上次"],
   nextOne: ["Next", "次回", "下次"],
+  dueNow: ["due", "まもなく", "即将"],
+  schedule: ["Schedule", "予定", "计划"],
   backOff: ["waits until {0} after {1} failures", "{1} 回失敗、{0} まで待機", "失败 {1} 次，等待至 {0}"],
   runningNow: ["collecting now", "取得中", "采集中"],
   ago: ["{0} ago", "{0} 前", "{0}前"],

@@ -64,13 +64,27 @@ function spread(hash: number): number {
   return ((Math.imul(hash, 0x9e3779b1) >>> 8) & 1023) / 1023;
 }
 
+// Functions of one group are told apart by shades of its colour.
+const SHADES = 8;
+
+function shadesOf(lightness: number, chroma: number, hue: number): Pixel[] {
+  return Array.from({ length: SHADES }, (_, k) => oklch(lightness + 0.045 * (k / (SHADES - 1) - 0.5), chroma, hue + 9 * (((k * 5) % SHADES) / (SHADES - 1) - 0.5)));
+}
+
+// Which shade: anything that is cheap and the same each time.
+function shadeOf(name: string): number {
+  const n = name.length;
+  return (n * 7 + name.charCodeAt(n - 1) * 3 + name.charCodeAt(n >> 1) + name.charCodeAt(n >> 2) * 5) & (SHADES - 1);
+}
+
 // One colour a function.
 export function functionColors(data: FlameData, mode: ColorMode, palette: Palette): Uint32Array {
   const count = data.names.length, out = new Uint32Array(count);
   const light = palette.dark ? 0.46 : 0.84, chroma = palette.dark ? 0.085 : 0.095;
   const hashes = mode === "warm" ? hashNames(data.names) : null;
-  const groups = new Map<string, Pixel>(), alike = new Map<string, Pixel>(), languages = data.files.map(languageOf);
+  const groups = new Map<string, Pixel[]>(), alike = new Map<string, Pixel[]>(), languages = data.files.map(languageOf);
   for (let f = 0; f < count; f++) {
+    const name = data.names[f];
     if (f === 0 || (data.header.smaller && f === data.header.smaller)) {
       out[f] = palette.neutral;
       continue;
@@ -80,25 +94,24 @@ export function functionColors(data: FlameData, mode: ColorMode, palette: Palett
       out[f] = oklch(light + 0.03 * spread(h ^ 0x55), chroma * 1.2, 25 + 65 * spread(h));
       continue;
     }
-    const near = groupKey(data.names[f], languages[data.fnFile[f]], data.fnModule[f]), known = near ? alike.get(near) : undefined;
-    if (known !== undefined) {
-      out[f] = known;
-      continue;
+    const near = groupKey(name, languages[data.fnFile[f]], data.fnModule[f]);
+    let shades = near ? alike.get(near) : undefined;
+    if (!shades) {
+      const module = data.modules[data.fnModule[f]] ?? "";
+      const kind = kindOf(name, data.files[data.fnFile[f]] ?? "", module);
+      const key = mode === "kind" ? kind : mode === "module" ? module : kind + " " + packageOf(name, module, kind);
+      shades = groups.get(key);
+      if (!shades) {
+        const h = hashNames([key])[0];
+        shades = mode === "kind" ? new Array<Pixel>(SHADES).fill(kindColor(kind, palette))
+          : mode === "module" ? shadesOf(light + 0.04 * (spread(h ^ 0x3c) - 0.5), chroma, 360 * spread(h))
+          : kind === "address" ? shadesOf(light, 0.02, 260 + 60 * spread(h))
+          : shadesOf(light + 0.05 * (spread(h ^ 0x3c) - 0.5), chroma * (0.75 + 0.5 * spread(h ^ 0x91)), KIND_HUE[kind] - 42 + 84 * spread(h));
+        groups.set(key, shades);
+      }
+      if (near) alike.set(near, shades);
     }
-    const module = data.modules[data.fnModule[f]] ?? "";
-    const kind = kindOf(data.names[f], data.files[data.fnFile[f]] ?? "", module);
-    const key = mode === "kind" ? kind : mode === "module" ? module : kind + " " + packageOf(data.names[f], module, kind);
-    let color = groups.get(key);
-    if (color === undefined) {
-      const h = hashNames([key])[0];
-      color = mode === "kind" ? kindColor(kind, palette)
-        : mode === "module" ? oklch(light + 0.04 * (spread(h ^ 0x3c) - 0.5), chroma, 360 * spread(h))
-        : kind === "address" ? oklch(light, 0.02, 260 + 60 * spread(h))
-        : oklch(light + 0.05 * (spread(h ^ 0x3c) - 0.5), chroma * (0.75 + 0.5 * spread(h ^ 0x91)), KIND_HUE[kind] - 42 + 84 * spread(h));
-      groups.set(key, color);
-    }
-    out[f] = color;
-    if (near) alike.set(near, color);
+    out[f] = shades[shadeOf(name)];
   }
   return out;
 }

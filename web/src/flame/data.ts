@@ -23,7 +23,11 @@ export interface Header {
   scales?: number[];
   profile: ProfileFacts;
   base?: ProfileFacts;
+  // Of what the server keeps: which profiles, and the newest one's node, type and time.
   ids?: number[];
+  node?: number;
+  type?: string;
+  stored_ms?: number;
   base_ids?: number[];
 }
 

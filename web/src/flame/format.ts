@@ -19,6 +19,16 @@ export function formatTime(seconds: number): string {
   return short(seconds / 86400) + " d";
 }
 
+// A length of time as people say it: whole units, at most two of them.
+export function formatSpan(seconds: number): string {
+  const s = Math.round(seconds);
+  if (s < 120) return `${s} s`;
+  const minutes = Math.floor(s / 60), hours = Math.floor(s / 3600), days = Math.floor(s / 86400);
+  if (s < 7200) return `${minutes} min` + (s % 60 && minutes < 10 ? ` ${s % 60} s` : "");
+  if (s < 172800) return `${hours} h` + (minutes % 60 && hours < 10 ? ` ${minutes % 60} min` : "");
+  return `${days} d`;
+}
+
 export function formatBytes(bytes: number): string {
   const names = ["B", "KB", "MB", "GB", "TB", "PB"];
   let value = bytes, i = 0;

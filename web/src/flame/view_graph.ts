@@ -55,7 +55,7 @@ export class GraphView implements View {
       h("div", { class: "graph-tools" }, this.size, button("+", t("zoomIn"), () => this.zoomBy(1.3)), button("−", t("zoomOut"), () => this.zoomBy(1 / 1.3)), h("button", { type: "button", class: "button small", onClick: () => this.fit() }, t("fit"))),
       this.picture, this.tip, this.words);
     this.listen();
-    new ResizeObserver(() => { if (!this.moved) this.fit(); }).observe(this.picture);
+    new ResizeObserver(() => { if (!this.moved) this.fit(0.7); }).observe(this.picture);
   }
 
   update(changed: Set<keyof State> | null): void {
@@ -100,7 +100,7 @@ export class GraphView implements View {
     this.note.textContent = t("graphNodes", graph.nodes.length, graph.functions);
     this.chosen = -1;
     this.moved = false;
-    this.fit();
+    this.fit(0.7);
   }
 
   private values(n: GraphNode): string[] {
@@ -253,12 +253,15 @@ export class GraphView implements View {
     this.scene.setAttribute("transform", `translate(${this.x.toFixed(2)} ${this.y.toFixed(2)}) scale(${this.scale.toFixed(4)})`);
   }
 
-  private fit(): void {
+  // All of it; at first, though, not so small that nothing can be read.
+  private fit(least = 0): void {
     const { width, height } = this.picture.getBoundingClientRect(), g = this.graph;
     if (!g || !width || !height || !g.width) return;
     this.moved = false;
-    this.scale = Math.min(1.2, (width - 40) / g.width, Math.max(0.45, (height - 70) / g.height));
-    this.x = (width - g.width * this.scale) / 2;
+    this.scale = Math.min(1.2, Math.max(least, (width - 40) / g.width), Math.max(least, (height - 70) / g.height));
+    // What is wider than the window begins with its roots.
+    const roots = g.nodes.filter((n) => n.layer === 0), heaviest = roots.reduce((a, n) => (Math.abs(n.total) > Math.abs(a.total) ? n : a), roots[0]);
+    this.x = g.width * this.scale <= width ? (width - g.width * this.scale) / 2 : width / 2 - heaviest.x * this.scale;
     this.y = Math.max(50, (height - g.height * this.scale) / 2);
     this.place();
   }

@@ -14,7 +14,7 @@ import { TreeView } from "./view_tree";
 
 export interface ViewerOptions {
   onState(state: State, asNewPage: boolean): void;
-  exportLinks?: { label: string; url: string }[];       // what only the server can make
+  exportLinks?: { label: string; url?: string; run?(name: string): void }[]; // what only the server can make
   extraViews?: { id: string; label: Key; make(viewer: Viewer): View }[];
   dark: boolean;
 }
@@ -158,7 +158,7 @@ export class Viewer {
   private makeHead(): HTMLElement {
     const { profile, base } = this.data.header;
     const facts = (f: typeof profile): string => [
-      f.time_ms > 0 ? formatStamp(f.time_ms) : "", f.duration_ms > 0 ? formatTime(f.duration_ms / 1000) : "",
+      f.time_ms > 0 && !f.title.includes(formatStamp(f.time_ms)) ? formatStamp(f.time_ms) : "", f.duration_ms > 0 ? formatTime(f.duration_ms / 1000) : "",
       f.processes > 1 ? `× ${f.processes}` : "",
     ].filter(Boolean).join(" · ");
     const line = (f: typeof profile, label: string): HTMLElement =>
@@ -245,7 +245,7 @@ export class Viewer {
       item("Folded stacks", () => save(name + ".folded", exportFolded(this.model, this.model.filtered()))),
       item("CSV", () => save(name + ".csv", exportCsv(this.model), "text/csv")),
       item("speedscope JSON", () => save(name + ".speedscope.json", exportSpeedscope(this.model, this.model.filtered()), "application/json")),
-      (this.options.exportLinks ?? []).map(({ label, url }) => h("a", { class: "item", href: url, download: "", onClick: close }, label)));
+      (this.options.exportLinks ?? []).map(({ label, url, run }) => (url ? h("a", { class: "item", href: url, download: "", onClick: close }, label) : item(label, () => run?.(name)))));
   }
 
   showHelp(): void {

@@ -1,0 +1,48 @@
+// A real cluster for the page's tests: a demo backend with the library linked in, redis with the library preloaded, one node that does
+// not answer, and the server that collects from them.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { build, folder, program, start, until } from "./browser.mjs";
+
+function inPath(name) {
+  for (const dir of (process.env.PATH ?? "").split(":")) if (existsSync(join(dir, name))) return join(dir, name);
+  return null;
+}
+
+export async function startBackend(load = 20) {
+  const child = start(join(build, "demo_be"), ["--listen", "127.0.0.1:0", "--load", String(load), "--threads", "2"]);
+  const port = await until("the demo backend", () => /port (\d+)/.exec(child.output)?.[1]);
+  return { child, port: Number(port) };
+}
+
+// redis with libprocprof preloaded, and somebody who asks it things; null where redis is not installed.
+export async function startRedis() {
+  const redis = inPath("redis-check-rdb") ?? inPath("redis-server"), benchmark = inPath("redis-benchmark");
+  if (!redis || !benchmark) return null;
+  const dir = folder(), server = join(dir, "redis-server"), portFile = join(dir, "port"), socket = join(dir, "redis.sock");
+  symlinkSync(redis, server); // what it is depends on its name
+  const child = start(server, ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir],
+    { env: { ...process.env, LD_PRELOAD: join(build, "libprocprof.so"), PROCPROF: `listen=127.0.0.1:0,portfile=${portFile},heap=on` } });
+  await until("redis", () => existsSync(socket) && existsSync(portFile) && readFileSync(portFile, "utf8").trim());
+  start(benchmark, ["-s", socket, "-l", "-q", "-c", "2", "-n", "2000", "-d", "200", "-t", "set,get,lpush,lrange_100"]);
+  return { child, port: Number(readFileSync(portFile, "utf8").trim().split(":").pop()) };
+}
+
+export async function startServer({ nodes = [], settings = {}, more = [] } = {}) {
+  const dir = folder(), ports = join(dir, "ports");
+  const child = start(program, ["serve", "--data", join(dir, "data"), "--http-port", "0", "--mysql-port", "0", "--ports-file", ports,
+    ...nodes.flatMap((n) => ["--node", n]), ...Object.entries(settings).flatMap(([k, v]) => ["--set", `${k}=${v}`]), ...more]);
+  const text = await until("the server", () => {
+    if (child.exitCode !== null) throw new Error("the server ended: " + child.output);
+    return existsSync(ports) && /http/.test(readFileSync(ports, "utf8")) && readFileSync(ports, "utf8");
+  });
+  const http = Number(/http\D*(\d+)/.exec(text)[1]), mysql = Number(/mysql\D*(\d+)/.exec(text)?.[1] ?? 0);
+  const url = `http://127.0.0.1:${http}`;
+  const api = async (path) => (await fetch(`${url}/api/v1/${path}`)).json();
+  return { child, url, mysql, api, dir };
+}
+
+export function sql(server, ...statements) {
+  return execFileSync("mysql", ["-h", "127.0.0.1", "-P", String(server.mysql), "-u", "root", "--batch", "-e", statements.join(";")]).toString();
+}
