@@ -18,7 +18,8 @@ struct rd {
 
 static inline struct rd rd_over(const void *bytes, size_t n_bytes)
 {
-    return (struct rd){.p = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + n_bytes};
+    const uint8_t *p = bytes ? (const uint8_t *)bytes : (const uint8_t *)""; /* no bytes may come as NULL */
+    return (struct rd){.p = p, .end = p + n_bytes};
 }
 
 static inline size_t rd_left(const struct rd *r)

@@ -133,7 +133,7 @@ static int answer(struct addr2line *t, const uint64_t *addresses, size_t n, stru
     int rc = symbol_lookup(t->object, shifted ? shifted : addresses, n, &r, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         size_t first = r.first_frame[i], end = r.first_frame[i + 1];
-        if (t->addresses) put_address(t, shifted && shifted[i] != UINT64_MAX ? shifted[i] : addresses[i]);
+        if (t->addresses) put_address(t, addresses[i]);
         if (first == end) {
             put_unknown(t);
             continue;
@@ -331,7 +331,12 @@ static int find_section(struct addr2line *t, const char *path, struct err *err)
         t->section_start = elf->sections[i].address;
         t->section_bytes = elf->sections[i].size_bytes;
     }
+    struct err damage = elf->damage;
     elf_close(elf);
+    if (damage.code) {
+        *err = damage;
+        return damage.code;
+    }
     return found ? 0 : err_set(err, ERR_NOT_FOUND, "%s: cannot find section %s", t->exe, t->section);
 }
 

@@ -60,16 +60,15 @@ static const struct node *resolve(const struct printer *p, const struct node *n)
 /* As binutils does it: the separator goes in first, and out again when nothing (an empty pack) follows. */
 static void print_items(struct printer *p, struct node *const *items, size_t n)
 {
-    size_t ends[2] = {0, 0}; /* length before the pending separator, and behind it */
+    size_t end = p->out->len; /* behind the last item that printed something */
     for (size_t i = 0; i < n && !p->bad; i++) {
-        if (i) {
-            ends[0] = p->out->len;
-            buf_add(p->out, ", ", 2);
-            ends[1] = p->out->len;
-        }
+        if (i) buf_add(p->out, ", ", 2);
+        size_t before = p->out->len;
         print(p, items[i]);
-        if (i + 1 == n && i && p->out->len == ends[1]) p->out->len = p->removed_len = ends[0];
+        if (p->out->len != before) end = p->out->len;
     }
+    if (n > 1 && !p->bad && p->out->len != end)
+        p->out->len = p->removed_len = end; /* empty packs at the end */
 }
 
 static void print_list(struct printer *p, const struct node *list)

@@ -8,7 +8,7 @@
 #include "symbol/dwarf_int.h"
 #include "base/parallel.h"
 
-enum { MAX_ROUNDS = 4, FEW_ADDRESSES = 4 };
+enum { MAX_ROUNDS = 4, FEW_ADDRESSES = 8 };
 
 int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned n_threads,
                struct names *names, struct dwarf **ret_dwarf, struct err *err)
@@ -39,6 +39,12 @@ int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned 
     return 0;
 }
 
+void dwarf_use_symbols(struct dwarf *d, dwarf_symbol_at *symbol_at, void *context)
+{
+    d->symbol_at = symbol_at;
+    d->symbol_context = context;
+}
+
 void dwarf_close(struct dwarf *d)
 {
     if (!d) return;
@@ -64,6 +70,16 @@ uint64_t dwarf_info_bytes(const struct dwarf *d)
     return d->main->s.info.n;
 }
 
+bool dwarf_is_incomplete(const struct dwarf *d)
+{
+    return d->incomplete;
+}
+
+uint64_t dwarf_walked_bytes(const struct dwarf *d)
+{
+    return d->walked_bytes;
+}
+
 /* ---- a lookup ---- */
 
 struct batch { /* addresses of one unit */
@@ -79,36 +95,6 @@ struct lookup {
     struct worker *workers;
     struct hit *hits;
 };
-
-static int by_address(const void *a_, const void *b_)
-{
-    const struct query *a = a_, *b = b_;
-    return a->address < b->address ? -1 : a->address > b->address;
-}
-
-/* Large batches: a pass for each byte that differs. */
-static void sort_queries(struct query *q, size_t n)
-{
-    if (n < 256) {
-        qsort(q, n, sizeof *q, by_address);
-        return;
-    }
-    struct query *other = mem_array(n, sizeof *other), *from = q, *to = other;
-    uint64_t all_or = 0, all_and = UINT64_MAX;
-    for (size_t i = 0; i < n; i++) all_or |= q[i].address, all_and &= q[i].address;
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        if (!((all_or ^ all_and) >> shift & 255)) continue;
-        size_t start[257] = {0};
-        for (size_t i = 0; i < n; i++) start[(from[i].address >> shift & 255) + 1]++;
-        for (unsigned b = 0; b < 256; b++) start[b + 1] += start[b];
-        for (size_t i = 0; i < n; i++) to[start[from[i].address >> shift & 255]++] = from[i];
-        struct query *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != q) memcpy(q, from, n * sizeof *q);
-    mem_free(other);
-}
 
 static int by_size(const void *a_, const void *b_)
 {
@@ -155,23 +141,41 @@ static void deal(struct lookup *l, const struct query *sorted, struct owned *own
 static void run_batches(struct lookup *l, unsigned n_threads)
 {
     if (l->n_batches > 1) qsort(l->batches, l->n_batches, sizeof *l->batches, by_size);
+    for (size_t i = 0; i < l->n_batches; i++)
+        l->dwarf->walked_bytes += l->batches[i].unit->end - l->batches[i].unit->offset;
     parallel_for(l->n_batches, n_threads, work, l);
 }
 
 void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct hit *hits)
 {
     if (!n) return;
-    dwarf_find_places(d);
     struct query *sorted = mem_array(n, sizeof *sorted), *dealt = mem_array(n, sizeof *dealt);
     struct owned *owned = mem_array(n, sizeof *owned);
     for (size_t i = 0; i < n; i++) sorted[i] = (struct query){addresses[i], (uint32_t)i};
-    sort_queries(sorted, n);
+    queries_sort(sorted, n);
     struct lookup l = {.dwarf = d, .hits = hits};
     l.workers = mem_zalloc(d->n_threads * sizeof *l.workers);
     for (unsigned i = 0; i < d->n_threads; i++)
         l.workers[i] = (struct worker){.dwarf = d, .memory = &d->worker_memory[i]};
+    struct unit *few[FEW_ADDRESSES] = {0};
+    bool is_few = n <= FEW_ADDRESSES && !d->placed;
+    if (is_few) dwarf_units_of_few(d, sorted, n, few);
     for (unsigned round = 0; round < MAX_ROUNDS; round++) {
         size_t n_owned = 0;
+        if (is_few && round == 0) {
+            for (size_t i = 0; i < n; i++)
+                if (few[i])
+                    owned[n_owned++] = (struct owned){(uint32_t)(few[i] - d->main->units), (uint32_t)i};
+            if (n_owned) {
+                deal(&l, sorted, owned, n_owned, dealt);
+                run_batches(&l, 1);
+            }
+            bool all = n_owned == n;
+            for (size_t i = 0; i < n && all; i++) all = hits[i].scope || hits[i].file;
+            if (all) break;
+            n_owned = 0;
+        }
+        dwarf_find_places(d);
         for (size_t i = 0; i < n; i++) {
             const struct hit *h = &hits[sorted[i].index];
             if (h->scope) continue;

@@ -16,15 +16,28 @@
 
 struct dwarf;
 
+/* The name in the symbol table of the function that starts at an address; NULL: none. Called by several
+ * threads. */
+typedef const char *dwarf_symbol_at(void *context, uint64_t start);
+
 /* elf must live as long as the result. names: where demangled names are kept; NULL: names stay as they are.
  * ERR_NOT_FOUND when the file has no debug information, ERR_INPUT with the reason when it is damaged. */
 int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned n_threads,
                struct names *names, struct dwarf **ret_dwarf, struct err *err);
+/* Asked for functions whose debug information has no linkage name although their language mangles (static
+ * ones). */
+void dwarf_use_symbols(struct dwarf *d, dwarf_symbol_at *symbol_at, void *context);
 void dwarf_close(struct dwarf *d); /* NULL is fine */
 
 /* Fills hits[i] for each address that something is known about; others are left alone. One caller at a time.
  */
 void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n_addresses, struct hit *hits);
+
+/* True when a file that this one refers to (.dwo, the one of dwz) was wanted and not found. */
+bool dwarf_is_incomplete(const struct dwarf *d);
+
+/* Bytes of units that lookups went through so far. */
+uint64_t dwarf_walked_bytes(const struct dwarf *d);
 
 uint64_t dwarf_info_bytes(const struct dwarf *d); /* how much there is to go through */
 

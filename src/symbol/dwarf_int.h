@@ -20,6 +20,7 @@
 #include "symbol/dwarf_names.h"
 #include "symbol/elf.h"
 #include "symbol/names.h"
+#include "symbol/query.h"
 
 /* ---- abbreviations (dwarf_abbrev.c) ---- */
 
@@ -80,11 +81,11 @@ struct dwarf_sections {
 };
 
 struct unit_root { /* what the first entry of a unit tells */
-    bool has_low, has_high, high_is_length, has_ranges, ranges_is_index, has_line, has_code_attrs;
+    bool has_low, has_high, high_is_length, has_ranges, ranges_is_index, has_line;
     uint64_t low, high, ranges, line;
     uint64_t str_offsets_base, addr_base, rnglists_base, ranges_base;
     const char *name, *dir, *dwo_name;
-    uint64_t dwo_id;
+    bool mangles; /* its language has linkage names */
 };
 
 struct file_entry {
@@ -152,6 +153,10 @@ struct dwarf {
     bool placed;
     struct unit **unplaced; /* units that do not tell their addresses */
     size_t n_unplaced;
+    dwarf_symbol_at *symbol_at; /* may be NULL */
+    void *symbol_context;
+    uint64_t walked_bytes;
+    atomic_bool incomplete;      /* a file that this one refers to was not found */
     struct arena *worker_memory; /* scopes and paths; one arena a worker, so that nobody waits */
     unsigned n_worker_memory;
 };
@@ -171,7 +176,8 @@ struct value {
 
 const struct abbrevs *unit_abbrevs(struct unit *u); /* NULL when they are damaged */
 bool unit_root(struct unit *u);                     /* reads it once; false when it cannot be read */
-struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset); /* NULL: none */
+struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset);       /* NULL: none */
+struct unit *file_unit_starting(struct dwarf_file *f, uint64_t info_offset); /* NULL: none */
 int dwarf_file_units(struct dwarf_file *f);
 bool dwarf_file_sections(struct dwarf_file *f, unsigned n_threads, struct err *err);
 void dwarf_file_free(struct dwarf_file *f);
@@ -229,11 +235,6 @@ bool range_is_code(const struct unit *u, uint64_t low, uint64_t high);
 
 /* ---- lines (dwarf_line.c) ---- */
 
-struct query { /* an address to be looked up; sorted by address */
-    uint64_t address;
-    uint32_t index; /* of the hit */
-};
-
 struct line_row {
     uint64_t address;
     uint32_t file, line, column, discriminator;
@@ -267,6 +268,8 @@ struct known_origin {
     uint64_t key; /* entry offset + 1; 0: free */
     struct origin origin;
     const char *function;
+    bool is_plain;   /* no linkage name is told */
+    uint32_t number; /* of the image's function + 1; 0: none yet */
 };
 
 struct level { /* an entry that is open */
@@ -296,6 +299,10 @@ void worker_free(struct worker *w);
 /* ---- where code is (dwarf_places.c) ---- */
 
 void dwarf_find_places(struct dwarf *d);
+
+/* For a handful: units[i] is set when .debug_aranges says where the address is; no other section is looked
+ * at. */
+void dwarf_units_of_few(struct dwarf *d, const struct query *queries, size_t n, struct unit **units);
 
 /* The k-th unit, innermost first, that has code at the address; NULL: no more. */
 struct unit *dwarf_unit_at(struct dwarf *d, uint64_t address, unsigned k);

@@ -164,7 +164,7 @@ const char *line_file_path(struct unit *u, struct line_table *t, uint64_t file, 
 
 struct sink { /* who gets the rows: the sorted addresses of a lookup, or a list of all */
     const struct query *queries;
-    size_t n;
+    size_t n, n_left;
     struct line_row *rows;
     uint8_t *found;
     struct line_rows *all;
@@ -176,25 +176,10 @@ struct sink { /* who gets the rows: the sorted addresses of a lookup, or a list 
     bool started;
 };
 
-static size_t first_not_below(const struct query *q, size_t n, uint64_t address)
-{
-    size_t low = 0;
-    while (n) {
-        size_t half = n / 2;
-        if (q[low + half].address < address) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return low;
-}
-
 static void start_sequence(struct sink *k, uint64_t address)
 {
     k->started = true;
-    k->cursor = address < k->code_min ? k->n : first_not_below(k->queries, k->n, address);
+    k->cursor = address < k->code_min ? k->n : queries_below(k->queries, k->n, address);
     k->want = k->cursor < k->n ? k->queries[k->cursor].address : UINT64_MAX;
 }
 
@@ -204,6 +189,7 @@ static __attribute__((noinline)) void answer(struct sink *k, uint64_t until)
         if (!k->found[k->cursor]) {
             k->rows[k->cursor] = k->last;
             k->found[k->cursor] = 1;
+            k->n_left--;
         }
         k->cursor++;
         if (k->cursor >= k->n) {
@@ -231,6 +217,12 @@ static inline __attribute__((always_inline)) void emit(struct sink *k, const str
     if (ends) k->started = false;
 }
 
+/* At the end of a sequence: is there anything left to look for? */
+static bool is_done(const struct sink *k, const bool all)
+{
+    return !all && !k->n_left;
+}
+
 static inline __attribute__((always_inline)) void run(const struct line_table *t, struct sink *k,
                                                       const bool all)
 {
@@ -252,6 +244,7 @@ static inline __attribute__((always_inline)) void run(const struct line_table *t
             row.line += (uint32_t)line_step[op];
             emit(k, &row, false, all);
             row.discriminator = 0;
+            if (!all && k->n_left == 0) return;
             continue;
         }
         switch (op) {
@@ -260,6 +253,7 @@ static inline __attribute__((always_inline)) void run(const struct line_table *t
             unsigned extended = rd_u8(&x);
             if (extended == DW_LNE_end_sequence) {
                 emit(k, &row, true, all);
+                if (is_done(k, all)) return;
                 row = (struct line_row){.file = (uint32_t)first_file, .line = 1};
             } else if (extended == DW_LNE_set_address) {
                 row.address = rd_left(&x) >= 8 ? rd_u64(&x) : rd_u32(&x);
@@ -310,7 +304,8 @@ static uint64_t code_min_of(const struct unit *u)
 void line_lookup(const struct unit *u, const struct line_table *t, const struct query *queries, size_t n,
                  struct line_row *rows, uint8_t *found)
 {
-    struct sink k = {.queries = queries, .n = n, .rows = rows, .found = found, .code_min = code_min_of(u)};
+    struct sink k = {
+        .queries = queries, .n = n, .n_left = n, .rows = rows, .found = found, .code_min = code_min_of(u)};
     if (t->good && t->program <= t->end) run(t, &k, false);
 }
 

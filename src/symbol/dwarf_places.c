@@ -26,7 +26,9 @@ static void add(struct place_list *list, const struct unit *u, uint64_t low, uin
         *VEC_PUSH(list->items, list->n, list->cap) = (struct place){.low = low, .high = high, .unit = unit};
 }
 
-static void read_aranges(struct dwarf_file *f, struct place_list *list)
+/* Calls use(context, unit, low, high) for each entry of .debug_aranges. */
+static void each_arange(struct dwarf_file *f, void (*use)(void *, struct unit *, uint64_t, uint64_t),
+                        void *context)
 {
     struct rd r = rd_over(f->s.aranges.p, f->s.aranges.n);
     while (rd_left(&r) > 12) {
@@ -47,17 +49,49 @@ static void read_aranges(struct dwarf_file *f, struct place_list *list)
         unsigned pair = 2 * address_bytes;
         size_t used = (size_t)(set.p - start);
         rd_skip(&set, (pair - used % pair) % pair);
-        struct unit *u = file_unit_at(f, info + (offset_bytes == 8 ? 24 : 12));
-        if (!u || u->offset != info) u = file_unit_at(f, info + 11); /* the smallest header has 11 bytes */
-        if (!u || u->offset != info || u->root_state == 2) continue;
+        struct unit *u = file_unit_starting(f, info);
+        if (!u || u->root_state == 2) continue;
         while (rd_left(&set) >= pair) {
-            uint64_t low = address_bytes == 8 ? rd_u64(&set) : rd_u32(&set),
-                     n = address_bytes == 8 ? rd_u64(&set) : rd_u32(&set);
+            uint64_t low, n;
+            if (address_bytes == 8) {
+                memcpy(&low, set.p, 8);
+                memcpy(&n, set.p + 8, 8);
+            } else {
+                low = n = 0;
+                memcpy(&low, set.p, 4);
+                memcpy(&n, set.p + 4, 4);
+            }
+            set.p += pair;
             if (!low && !n) break;
-            u->in_aranges = true;
-            add(list, u, low, low + n);
+            use(context, u, low, low + n);
         }
     }
+}
+
+static void add_arange(void *context, struct unit *u, uint64_t low, uint64_t high)
+{
+    u->in_aranges = true;
+    add(context, u, low, high);
+}
+
+struct few {
+    const struct query *queries;
+    size_t n;
+    struct unit **units;
+};
+
+static void find_few(void *context, struct unit *u, uint64_t low, uint64_t high)
+{
+    struct few *few = context;
+    for (size_t i = 0; i < few->n; i++)
+        if (few->queries[i].address >= low && few->queries[i].address < high && range_is_code(u, low, high))
+            few->units[i] = u;
+}
+
+void dwarf_units_of_few(struct dwarf *d, const struct query *queries, size_t n, struct unit **units)
+{
+    struct few few = {queries, n, units};
+    each_arange(d->main, find_few, &few);
 }
 
 static int by_low(const void *a_, const void *b_)
@@ -82,7 +116,7 @@ void dwarf_find_places(struct dwarf *d)
     struct dwarf_file *f = d->main;
     struct place_list list = {0};
     size_t cap_unplaced = 0;
-    read_aranges(f, &list);
+    each_arange(f, add_arange, &list);
     struct range_list ranges = {0};
     for (size_t i = 0; i < f->n_units; i++) {
         struct unit *u = &f->units[i];

@@ -152,6 +152,7 @@ struct unit *dwarf_split_unit(struct unit *skeleton)
     if (!skeleton->split_sought) {
         skeleton->split_sought = true;
         skeleton->split = find_split(skeleton);
+        if (!skeleton->split) skeleton->file->dwarf->incomplete = true;
     }
     struct unit *split = skeleton->split;
     pthread_mutex_unlock(&skeleton->file->dwarf->lock);

@@ -128,7 +128,7 @@ int dwarf_file_units(struct dwarf_file *f)
     return f->n_units ? 0 : -1;
 }
 
-struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset)
+static size_t units_up_to(const struct dwarf_file *f, uint64_t info_offset)
 {
     size_t low = 0, high = f->n_units;
     while (low < high) {
@@ -138,8 +138,20 @@ struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset)
         else
             high = middle;
     }
-    if (!low) return NULL;
-    struct unit *u = &f->units[low - 1];
+    return low;
+}
+
+struct unit *file_unit_starting(struct dwarf_file *f, uint64_t info_offset)
+{
+    size_t n = units_up_to(f, info_offset);
+    return n && f->units[n - 1].offset == info_offset ? &f->units[n - 1] : NULL;
+}
+
+struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset)
+{
+    size_t n = units_up_to(f, info_offset);
+    if (!n) return NULL;
+    struct unit *u = &f->units[n - 1];
     return info_offset >= u->first_entry && info_offset < u->end ? u : NULL;
 }
 
@@ -179,6 +191,24 @@ static bool is_constant(uint16_t form)
 {
     return form != DW_FORM_addr && form != DW_FORM_addrx &&
            (form < DW_FORM_addrx1 || form > DW_FORM_addrx4) && form != DW_FORM_GNU_addr_index;
+}
+
+static bool language_mangles(uint64_t language)
+{
+    switch (language) {
+    case 0x04: /* C++, in its versions */
+    case 0x1a:
+    case 0x21:
+    case 0x2b:
+    case 0x2c:
+    case 0x11: /* Objective C++ */
+    case 0x13: /* D */
+    case 0x1c: /* Rust */
+    case 0x1e: /* Swift */
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool read_root(struct unit *u)
@@ -233,6 +263,9 @@ static bool read_root(struct unit *u)
         case DW_AT_dwo_name:
         case DW_AT_GNU_dwo_name:
             dwo_name = v;
+            break;
+        case DW_AT_language:
+            root->mangles = language_mangles(v.u);
             break;
         case DW_AT_GNU_dwo_id:
             u->dwo_id = v.u;
@@ -338,6 +371,7 @@ struct dwarf_file *dwarf_alt(struct dwarf *d)
             d->alt = dwarf_file_open(d, elf, true, false, NULL);
             if (d->alt) dwarf_file_units(d->alt);
         }
+        if (!d->alt) d->incomplete = true;
     }
     struct dwarf_file *alt = d->alt;
     pthread_mutex_unlock(&d->lock);

@@ -12,40 +12,12 @@
 
 #include "base/mem.h"
 #include "base/strtab.h"
+#include "symbol/dwarf_entry.h"
 #include "symbol/dwarf_int.h"
-
-enum { MAX_LEVELS = 4096, RANGE_BUDGET = 1 << 26 };
-
-struct walk {
-    struct worker *w;
-    struct unit *u, *line_unit;
-    const struct abbrevs *t;
-    const uint8_t *info, *end;
-    const struct query *queries;
-    size_t n_queries;
-    struct line_table *lines;
-    bool jump, jumped;
-};
 
 /* ---- what an entry tells ---- */
 
-struct extent { /* where an entry's code is */
-    uint64_t low, high;
-    bool is_list; /* else low and high */
-    uint64_t list;
-    bool list_is_index;
-    const uint8_t *after;   /* its attributes */
-    const uint8_t *sibling; /* NULL: not told */
-};
-
-static const uint8_t *sibling_at(const struct walk *k, const uint8_t *p, uint64_t unit_offset)
-{
-    uint64_t at = k->u->offset + unit_offset;
-    /* Forwards only, and inside of the unit: anything else would be a loop. */
-    return at > (uint64_t)(p - k->info) && at <= k->u->end ? k->info + at : NULL;
-}
-
-static bool extent_slow(const struct walk *k, const struct abbrev *a, const uint8_t *p, struct extent *x)
+bool extent_slow(const struct walk *k, const struct abbrev *a, const uint8_t *p, struct extent *x)
 {
     struct rd r = {.p = p, .end = k->end};
     struct value low = {0}, high = {0};
@@ -86,37 +58,6 @@ static bool extent_slow(const struct walk *k, const struct abbrev *a, const uint
     return true;
 }
 
-static inline bool extent_read(const struct walk *k, const struct abbrev *a, const uint8_t *p,
-                               struct extent *x)
-{
-    *x = (struct extent){0};
-    if (!a->quick) return extent_slow(k, a, p, x);
-    if ((size_t)(k->end - p) < a->n_fixed) return false;
-    if (a->has_ranges) {
-        uint32_t list;
-        memcpy(&list, p + a->ranges, 4);
-        x->is_list = true;
-        x->list = list;
-    } else {
-        memcpy(&x->low, p + a->low, 8);
-        if (a->high_bytes == 8) {
-            memcpy(&x->high, p + a->high, 8);
-        } else if (a->high_bytes == 4) {
-            uint32_t high;
-            memcpy(&high, p + a->high, 4);
-            x->high = high;
-        }
-        if (!a->high_is_address) x->high += x->low;
-    }
-    if (a->sibling >= 0) {
-        uint32_t sibling;
-        memcpy(&sibling, p + a->sibling, 4);
-        x->sibling = sibling_at(k, p, sibling);
-    }
-    x->after = abbrev_skip(k->u, k->t, a, p, k->end);
-    return x->after != NULL;
-}
-
 /* ---- names ---- */
 
 static struct known_origin *origin_slot(struct worker *w, uint64_t key)
@@ -139,20 +80,21 @@ static struct known_origin *origin_slot(struct worker *w, uint64_t key)
     return &w->origins[at];
 }
 
-static void forget_origins(struct worker *w)
+void forget_origins(struct worker *w)
 {
     if (w->n_origins) memset(w->origins, 0, w->n_origin_slots * sizeof *w->origins);
     w->n_origins = 0;
 }
 
-static const struct known_origin *find_origin(struct walk *k, uint64_t info_offset)
+const struct known_origin *find_origin(struct walk *k, uint64_t info_offset)
 {
     struct known_origin *o = origin_slot(k->w, info_offset + 1);
     if (o->key) return o;
     k->w->n_origins++;
     o->key = info_offset + 1;
     origin_read(k->u, info_offset, &o->origin);
-    if (!o->origin.linkage_name) o->origin.linkage_name = o->origin.name;
+    o->is_plain = !o->origin.linkage_name;
+    if (o->is_plain) o->origin.linkage_name = o->origin.name;
     struct names *names = k->w->dwarf->names;
     o->function = !o->origin.linkage_name ? NULL
                   : names                 ? names_demangle(names, o->origin.linkage_name)
@@ -160,66 +102,70 @@ static const struct known_origin *find_origin(struct walk *k, uint64_t info_offs
     return o;
 }
 
+struct known_origin find_function(struct walk *k, uint64_t info_offset, uint64_t low)
+{
+    struct known_origin o = *find_origin(k, info_offset);
+    struct dwarf *d = k->w->dwarf;
+    if (!o.is_plain || !k->u->root.mangles || !d->symbol_at) return o;
+    const char *symbol = d->symbol_at(d->symbol_context, low);
+    if (!symbol) return o;
+    o.origin.linkage_name = symbol;
+    o.function = d->names ? names_demangle(d->names, symbol) : symbol;
+    return o;
+}
+
+void call_read(const struct walk *k, const struct abbrev *a, const uint8_t *entry, const uint8_t *p,
+               struct call *c)
+{
+    struct rd r = {.p = p, .end = k->end};
+    *c = (struct call){.origin = (uint64_t)(entry - k->info)};
+    for (uint32_t i = 0; i < a->n_attrs; i++) {
+        const struct abbrev_attr *attr = &k->t->attrs[a->first_attr + i];
+        struct value v;
+        form_read(k->u, &r, attr, &v);
+        if (r.bad) return;
+        switch (attr->at) {
+        case DW_AT_abstract_origin: /* most are named by an entry of the same unit: known by its place */
+            if (v.form == DW_FORM_ref4 && v.u < k->u->end - k->u->offset &&
+                k->u->offset + v.u >= k->u->first_entry)
+                c->origin = k->u->offset + v.u;
+            break;
+        case DW_AT_call_file:
+            c->has_file = true;
+            c->file = v.u;
+            break;
+        case DW_AT_call_line:
+            c->line = v.u <= UINT32_MAX ? (uint32_t)v.u : 0;
+            break;
+        case DW_AT_call_column:
+            c->column = v.u <= UINT32_MAX ? (uint32_t)v.u : 0;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
 static const struct scope *new_scope(struct walk *k, const struct abbrev *a, const uint8_t *entry,
-                                     const uint8_t *p, const struct scope *parent)
+                                     const uint8_t *p, const struct scope *parent, uint64_t low)
 {
     struct scope *s = arena_zalloc(k->w->memory, sizeof *s);
-    uint64_t origin = (uint64_t)(entry - k->info);
+    struct call call = {.origin = (uint64_t)(entry - k->info)};
     s->parent = parent;
     if (parent) {
-        struct rd r = {.p = p, .end = k->end};
-        uint64_t file = 0;
-        bool has_file = false;
-        for (uint32_t i = 0; i < a->n_attrs && !r.bad; i++) {
-            const struct abbrev_attr *attr = &k->t->attrs[a->first_attr + i];
-            struct value v;
-            form_read(k->u, &r, attr, &v);
-            if (r.bad) break;
-            switch (attr->at) {
-            case DW_AT_abstract_origin: /* most are named by an entry of the same unit: known by its place */
-                if (v.form == DW_FORM_ref4 && v.u < k->u->end - k->u->offset &&
-                    k->u->offset + v.u >= k->u->first_entry)
-                    origin = k->u->offset + v.u;
-                break;
-            case DW_AT_call_file:
-                has_file = true;
-                file = v.u;
-                break;
-            case DW_AT_call_line:
-                s->call_line = v.u <= UINT32_MAX ? (uint32_t)v.u : 0;
-                break;
-            case DW_AT_call_column:
-                s->call_column = v.u <= UINT32_MAX ? (uint32_t)v.u : 0;
-                break;
-            default:
-                break;
-            }
-        }
-        if (has_file) s->call_file = line_file_path(k->line_unit, k->lines, file, k->w->memory);
+        call_read(k, a, entry, p, &call);
+        if (call.has_file) s->call_file = line_file_path(k->line_unit, k->lines, call.file, k->w->memory);
+        s->call_line = call.line;
+        s->call_column = call.column;
     }
-    const struct known_origin *o = find_origin(k, origin);
-    s->function = o->function;
-    s->linkage_name = o->origin.linkage_name;
-    s->start_line = o->origin.line;
+    const struct known_origin o = parent ? *find_origin(k, call.origin) : find_function(k, call.origin, low);
+    s->function = o.function;
+    s->linkage_name = o.origin.linkage_name;
+    s->start_line = o.origin.line;
     return s;
 }
 
 /* ---- addresses ---- */
-
-static size_t first_not_below(const struct query *q, size_t n, uint64_t address)
-{
-    size_t low = 0;
-    while (n) {
-        size_t half = n / 2;
-        if (q[low + half].address < address) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return low;
-}
 
 struct take { /* an entry that takes addresses from the one around it */
     const struct abbrev *abbrev;
@@ -227,6 +173,7 @@ struct take { /* an entry that takes addresses from the one around it */
     const struct scope *from; /* who has them now; NULL: nobody */
     const struct scope *parent;
     const struct scope *scope; /* the entry's own; made when it takes its first */
+    uint64_t low;              /* where its code starts */
     uint32_t first, end;       /* of what it took */
 };
 
@@ -236,18 +183,19 @@ static void take_range(struct walk *k, const struct level *around, struct take *
     const struct query *q = k->queries;
     uint32_t i = around->first, end = around->end;
     if (end - i > 8)
-        i += (uint32_t)first_not_below(q + i, end - i, low);
+        i += (uint32_t)queries_below(q + i, end - i, low);
     else
         while (i < end && q[i].address < low) i++;
     for (; i < end && q[i].address < high; i++) {
         if (k->w->scope_of[i] != t->from) continue;
         if (!t->scope) {
-            t->scope = new_scope(k, t->abbrev, t->entry, t->attrs, t->parent);
+            t->scope = new_scope(k, t->abbrev, t->entry, t->attrs, t->parent, t->low);
             t->first = i;
             t->end = i + 1;
         }
         if (i < t->first) t->first = i;
         if (i >= t->end) t->end = i + 1;
+        if (!t->from) k->n_left--;
         k->w->scope_of[i] = t->scope;
     }
 }
@@ -256,12 +204,14 @@ static void take_extent(struct walk *k, const struct level *around, struct take 
 {
     if (around->first == around->end) return;
     if (!x->is_list) {
+        t->low = x->low;
         if (range_is_code(k->u, x->low, x->high)) take_range(k, around, t, x->low, x->high);
         return;
     }
     struct range_list *ranges = &k->w->ranges;
     ranges->n = 0;
     ranges_read(k->u, x->list, x->list_is_index, ranges);
+    if (ranges->n) t->low = ranges->items[0].low;
     for (size_t i = 0; i < ranges->n; i++)
         take_range(k, around, t, ranges->items[i].low, ranges->items[i].high);
 }
@@ -272,16 +222,6 @@ static struct level *push_level(struct worker *w, size_t depth)
 {
     if (depth == w->cap_levels) w->levels = mem_grow(w->levels, &w->cap_levels, depth + 1, sizeof *w->levels);
     return &w->levels[depth];
-}
-
-static inline uint64_t read_code(const uint8_t **p, const uint8_t *end)
-{
-    uint64_t code = *(*p)++;
-    if (code < 0x80) return code;
-    struct rd r = {.p = *p - 1, .end = end};
-    code = rd_varint(&r);
-    *p = r.bad ? end : r.p;
-    return code;
 }
 
 /* Inside of a function that has some of the addresses. Returns where it ends, NULL when the unit is damaged.
@@ -338,7 +278,7 @@ static void walk_unit(struct walk *k)
 {
     const struct level everything = {.end = (uint32_t)k->n_queries};
     const uint8_t *p = k->info + k->u->first_entry, *end = k->end;
-    while (p && p < end && k->w->ranges.budget) {
+    while (p && p < end && k->n_left && k->w->ranges.budget) {
         const uint8_t *entry = p;
         uint64_t code = read_code(&p, end);
         if (!code) continue;
@@ -410,10 +350,9 @@ void unit_lookup(struct worker *w, struct unit *u, const struct query *queries, 
     k.info = k.u->file->s.info.p;
     k.end = k.info + k.u->end;
     w->ranges.budget = RANGE_BUDGET;
+    k.n_left = n;
     walk_unit(&k);
-    bool left_over = false;
-    for (size_t i = 0; i < n; i++) left_over |= !w->scope_of[i];
-    if (left_over && k.jumped) {
+    if (k.n_left && k.jumped) {
         k.jump = false;
         walk_unit(&k);
     }

@@ -78,6 +78,18 @@ static int read_sections(struct elf *elf, uint64_t offset, uint64_t count, uint3
     return 0;
 }
 
+static void lay_out(struct elf *elf)
+{
+    uint64_t next = 0;
+    for (size_t i = 0; i < elf->n_sections; i++) {
+        struct elf_section *s = &elf->sections[i];
+        if ((s->flags & (SHF_ALLOC | SHF_EXECINSTR)) != (SHF_ALLOC | SHF_EXECINSTR) || s->address) continue;
+        if (s->size_bytes > elf->file.len) continue;
+        s->address = next;
+        next = (next + s->size_bytes + 15) & ~(uint64_t)15;
+    }
+}
+
 static void read_segments(struct elf *elf, uint64_t offset, uint64_t count)
 {
     if (!offset || !count || count > MAX_SEGMENTS) return;
@@ -164,11 +176,15 @@ static int read_headers(struct elf *elf, struct err *err)
     if (n_segments && segment_bytes == (elf->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
         read_segments(elf, segments_offset, n_segments);
     if (sections_offset && section_bytes == (elf->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr))) {
-        int rc = read_sections(elf, sections_offset, n_sections, names_index, err);
+        int rc = read_sections(elf, sections_offset, n_sections, names_index, &elf->damage);
         /* A file without a readable section table can still be told by its segments (a vdso, a core's copy).
          */
-        if (rc < 0 && !elf->n_segments) return rc;
+        if (rc < 0 && !elf->n_segments) {
+            if (err) *err = elf->damage;
+            return rc;
+        }
     }
+    if (elf->type == ET_REL) lay_out(elf);
     read_build_id(elf);
     return 0;
 }

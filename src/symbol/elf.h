@@ -1,5 +1,8 @@
 /* elf.h - one ELF file, looked at through bounds: headers, sections (unpacked when asked for), build id.
  *
+ * Sections of an object that is not linked yet all start at address 0; those with code are laid out one
+ * behind the other here, so that an address says which one is meant.
+ *
  * Little-endian files of both classes; everything else is refused with the reason. The file is mapped, not
  * read. An open file may be read by several threads, but elf_data of one section only by one thread at a time
  * (the unpacked bytes are kept).
@@ -41,6 +44,7 @@ struct elf {
     size_t n_sections;
     struct elf_segment *segments;
     size_t n_segments;
+    struct err damage;  /* code is 0 when the section table could be read */
     char build_id[129]; /* hex; "" when there is none */
 };
 

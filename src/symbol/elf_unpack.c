@@ -162,6 +162,9 @@ static void relocate(const struct elf *elf, size_t section_index, uint8_t *out, 
                 continue;
             uint64_t value;
             memcpy(&value, elf->file.data + symbols->offset + symbol_at + offsetof(Elf64_Sym, st_value), 8);
+            uint16_t in;
+            memcpy(&in, elf->file.data + symbols->offset + symbol_at + offsetof(Elf64_Sym, st_shndx), 2);
+            if (in && in < elf->n_sections) value += elf->sections[in].address;
             value += addend;
             memcpy(out + offset, &value, width);
         }

@@ -11,9 +11,11 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "symbol/cache.h"
 #include "symbol/debugfile.h"
 #include "symbol/debuginfod.h"
 #include "symbol/dwarf.h"
+#include "symbol/image.h"
 #include "symbol/names.h"
 #include "symbol/scope.h"
 #include "symbol/symtab.h"
@@ -36,12 +38,18 @@ struct symbol_object {
     struct elf *debug; /* where the debug information and the symbols are; elf itself, or a file of its own */
     struct elf *mini;
     struct symtab symtab;
+    const struct scope **symtab_scopes; /* of its entries; made when asked for */
     struct arena scopes;
+    bool image_sought, cache_considered;
+    struct image *image;   /* NULL: none */
+    struct image *damaged; /* one that was in use and turned out to be so: its texts stay */
+    unsigned n_lookups;
+    pthread_mutex_t symtab_lock; /* workers ask for symbols while the lock above is held */
 };
 
 struct symbolizer {
     struct symbol_options options;
-    char *cache_dir;
+    struct symbol_cache cache;
     const char **search;
     struct names *names;
     pthread_mutex_t lock;
@@ -52,7 +60,8 @@ struct symbolizer *symbolizer_new(const struct symbol_options *options)
 {
     struct symbolizer *s = mem_zalloc(sizeof *s);
     if (options) s->options = *options;
-    if (s->options.cache_dir) s->options.cache_dir = s->cache_dir = mem_strdup(s->options.cache_dir);
+    symbol_cache_init(&s->cache, s->options.cache_dir);
+    s->options.cache_dir = NULL;
     size_t n = 0;
     while (s->options.search && s->options.search[n]) n++;
     s->search = mem_zalloc((n + 1) * sizeof *s->search);
@@ -71,12 +80,16 @@ struct symbolizer *symbolizer_new(const struct symbol_options *options)
 static void object_free(struct symbol_object *o)
 {
     symtab_free(&o->symtab);
+    mem_free(o->symtab_scopes);
     dwarf_close(o->dwarf);
+    image_free(o->image);
+    image_free(o->damaged);
     if (o->debug != o->elf) elf_close(o->debug);
     elf_close(o->mini);
     elf_close(o->elf);
     arena_free(&o->scopes);
     pthread_mutex_destroy(&o->lock);
+    pthread_mutex_destroy(&o->symtab_lock);
     mem_free(o->asked_path);
     mem_free(o->asked_build_id);
     mem_free(o->path);
@@ -96,7 +109,7 @@ void symbolizer_free(struct symbolizer *s)
     names_free(s->names);
     for (const char **p = s->search; *p; p++) mem_free((char *)*p);
     mem_free(s->search);
-    mem_free(s->cache_dir);
+    symbol_cache_free(&s->cache);
     pthread_mutex_destroy(&s->lock);
     mem_free(s);
 }
@@ -248,6 +261,7 @@ int symbolizer_open(struct symbolizer *s, const char *path, const char *build_id
         o = mem_zalloc(sizeof *o);
         o->owner = s;
         pthread_mutex_init(&o->lock, NULL);
+        pthread_mutex_init(&o->symtab_lock, NULL);
         o->asked_path = mem_strdup(name);
         o->asked_build_id = mem_strdup(id);
         o->root = root_of(name);
@@ -306,19 +320,6 @@ static void find_debug(struct symbol_object *o)
     if (found) o->debug = found;
 }
 
-static void find_dwarf(struct symbol_object *o)
-{
-    find_debug(o);
-    if (o->dwarf_sought) return;
-    o->dwarf_sought = true;
-    const struct symbol_options *options = &o->owner->options;
-    if (!o->debug || options->symbol_table_only || !debugfile_has_dwarf(o->debug)) return;
-    struct debugfile_places places = places_of(o);
-    if (dwarf_open(o->debug, &places, options->n_threads, options->no_demangle ? NULL : o->owner->names,
-                   &o->dwarf, &o->dwarf_error) < 0)
-        o->dwarf = NULL;
-}
-
 static bool has_symtab(const struct elf *elf)
 {
     return elf && elf_find(elf, ".symtab");
@@ -346,23 +347,53 @@ static void read_symtab(struct symbol_object *o)
     }
 }
 
+static const char *symbol_starting_at(void *context, uint64_t start)
+{
+    struct symbol_object *o = context;
+    pthread_mutex_lock(&o->symtab_lock);
+    read_symtab(o);
+    pthread_mutex_unlock(&o->symtab_lock);
+    const struct symtab_entry *e = symtab_find(&o->symtab, start);
+    return e && e->start == start ? e->name : NULL;
+}
+
+static void find_dwarf(struct symbol_object *o)
+{
+    find_debug(o);
+    if (o->dwarf_sought) return;
+    o->dwarf_sought = true;
+    const struct symbol_options *options = &o->owner->options;
+    if (!o->debug || options->symbol_table_only || !debugfile_has_dwarf(o->debug)) return;
+    struct debugfile_places places = places_of(o);
+    if (dwarf_open(o->debug, &places, options->n_threads, options->no_demangle ? NULL : o->owner->names,
+                   &o->dwarf, &o->dwarf_error) < 0)
+        o->dwarf = NULL;
+    else
+        dwarf_use_symbols(o->dwarf, symbol_starting_at, o);
+}
+
+static const struct scope *symtab_scope(struct symbol_object *o, const struct symtab_entry *e)
+{
+    if (!o->symtab_scopes)
+        o->symtab_scopes = mem_zalloc((o->symtab.n_entries + 1) * sizeof *o->symtab_scopes);
+    const struct scope **known = &o->symtab_scopes[e - o->symtab.entries];
+    if (!*known) {
+        struct scope *scope = arena_zalloc(&o->scopes, sizeof *scope);
+        scope->linkage_name = e->name;
+        scope->function = o->owner->options.no_demangle ? e->name : names_demangle(o->owner->names, e->name);
+        *known = scope;
+    }
+    return *known;
+}
+
 static void lookup_symtab(struct symbol_object *o, const uint64_t *addresses, size_t n, struct hit *hits)
 {
-    struct names *names = o->owner->options.no_demangle ? NULL : o->owner->names;
-    const struct symtab_entry *last = NULL;
-    const struct scope *last_scope = NULL;
     for (size_t i = 0; i < n; i++) {
-        if (hits[i].scope) continue;
+        if (hits[i].scope && hits[i].scope->function) continue;
         const struct symtab_entry *e = symtab_find(&o->symtab, addresses[i]);
         if (!e) continue;
-        if (e != last) {
-            struct scope *scope = arena_zalloc(&o->scopes, sizeof *scope);
-            scope->linkage_name = e->name;
-            scope->function = names ? names_demangle(names, e->name) : e->name;
-            last = e;
-            last_scope = scope;
-        }
-        hits[i].scope = last_scope;
+        hits[i].scope = symtab_scope(o, e);
+        if (!hits[i].file) hits[i].file = e->file;
     }
 }
 
@@ -408,12 +439,102 @@ static void make_frames(const struct symbol_object *o, const struct hit *hits, s
     }
 }
 
+/* ---- the image ---- */
+
+/* What the image does not know (code without debug information) the symbol table may. */
+static void fill_gaps(struct symbol_object *o, const uint64_t *addresses, size_t n, struct symbol_result *r)
+{
+    size_t n_gaps = 0, n_new = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t first = r->first_frame[i], n_frames = r->first_frame[i + 1] - first;
+        n_gaps += n_frames == 0 || !r->frames[first].function;
+    }
+    if (!n_gaps) return;
+    read_symtab(o);
+    struct symbol_frame *frames = mem_array(r->first_frame[n] + n_gaps, sizeof *frames);
+    size_t first = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t end = r->first_frame[i + 1], n_frames = end - first;
+        memcpy(frames + n_new, r->frames + first, n_frames * sizeof *frames);
+        bool gap = n_frames == 0 || !frames[n_new].function;
+        const struct symtab_entry *e = gap ? symtab_find(&o->symtab, addresses[i]) : NULL;
+        if (e) {
+            const struct scope *scope = symtab_scope(o, e);
+            if (!n_frames) frames[n_new] = (struct symbol_frame){.file = e->file};
+            frames[n_new].function = scope->function;
+            frames[n_new].linkage_name = scope->linkage_name;
+        }
+        r->first_frame[i] = n_new;
+        n_new += n_frames ? n_frames : e != NULL;
+        first = end;
+    }
+    r->first_frame[n] = n_new;
+    mem_free(r->frames);
+    r->frames = frames;
+}
+
+static bool lookup_image(struct symbol_object *o, const uint64_t *addresses, size_t n,
+                         struct symbol_result *result)
+{
+    const struct symbol_options *options = &o->owner->options;
+    if (options->symbol_table_only || !o->elf) return false;
+    if (!o->image_sought) {
+        o->image_sought = true;
+        if (o->elf->build_id[0]) o->image = symbol_cache_load(&o->owner->cache, o->elf->build_id);
+    }
+    if (!o->image) return false;
+    struct image_want want = {.linkage_names = options->no_demangle,
+                              .no_inlines = options->no_inlines,
+                              .n_threads = options->n_threads};
+    if (image_lookup(o->image, addresses, n, &want, result)) {
+        fill_gaps(o, addresses, n, result);
+        return true;
+    }
+    symbol_cache_remove(&o->owner->cache, o->elf->build_id);
+    o->damaged = o->image;
+    o->image = NULL;
+    return false;
+}
+
+static bool is_packed(const struct elf *elf)
+{
+    const struct elf_section *s = elf_find(elf, ".debug_info");
+    if (!s) s = elf_find(elf, ".zdebug_info");
+    return s && elf_is_packed(s);
+}
+
+/* When to make an image: in memory, when lookup after lookup went through as much as all of the file; on disk
+ * too, when the object is large and not looked at for the first time, or packed, so that reading it is most
+ * of the work. */
+static void consider_image(struct symbol_object *o)
+{
+    const uint64_t large = (uint64_t)16 << 20;
+    uint64_t n_bytes = dwarf_info_bytes(o->dwarf);
+    bool often = ++o->n_lookups > 2 && dwarf_walked_bytes(o->dwarf) > 2 * n_bytes;
+    bool keep = false;
+    const char *id = o->elf->build_id;
+    if (!o->cache_considered) {
+        o->cache_considered = true;
+        if (id[0] && o->owner->cache.folder && n_bytes >= large && !o->owner->options.no_demangle)
+            keep = is_packed(o->debug) || symbol_cache_seen(&o->owner->cache, id);
+    }
+    if (o->image || (!often && !keep)) return;
+    struct bytes bytes = {0};
+    o->image = image_build(o->dwarf, id, &bytes);
+    if (o->image && keep && !dwarf_is_incomplete(o->dwarf))
+        symbol_cache_store(&o->owner->cache, id, bytes.data, bytes.len);
+}
+
 int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n,
                   struct symbol_result *ret_result, struct err *err)
 {
     (void)err;
-    struct hit *hits = mem_zalloc((n + 1) * sizeof *hits);
     pthread_mutex_lock(&o->lock);
+    if (lookup_image(o, addresses, n, ret_result)) {
+        pthread_mutex_unlock(&o->lock);
+        return 0;
+    }
+    struct hit *hits = mem_zalloc((n + 1) * sizeof *hits);
     find_dwarf(o);
     if (o->dwarf) dwarf_lookup(o->dwarf, addresses, n, hits);
     bool all_named = true;
@@ -422,6 +543,7 @@ int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n,
         read_symtab(o);
         lookup_symtab(o, addresses, n, hits);
     }
+    if (o->dwarf) consider_image(o);
     pthread_mutex_unlock(&o->lock);
     make_frames(o, hits, n, ret_result);
     mem_free(hits);

@@ -18,6 +18,7 @@ struct candidate {
     uint32_t rank;  /* smaller is better */
     uint32_t order; /* in the file */
     uint64_t limit; /* end of its section */
+    const char *file;
 };
 
 struct candidates {
@@ -47,7 +48,7 @@ static void finish(struct candidates *c, struct symtab *table)
         uint64_t end = size_bytes ? best->start + size_bytes : i < c->n ? c->items[i].start : best->limit;
         if (!size_bytes && end > best->limit) end = best->limit;
         if (end < best->start) end = UINT64_MAX;
-        table->entries[table->n_entries++] = (struct symtab_entry){best->start, end, best->name};
+        table->entries[table->n_entries++] = (struct symtab_entry){best->start, end, best->name, best->file};
     }
     mem_free(c->items);
 }
@@ -67,6 +68,10 @@ static void read_table(const struct elf *elf, struct elf_section *s, struct cand
     if (elf_data(elf, &elf->sections[s->link], &names, NULL) < 0) return;
     if (!names.n || names.p[names.n - 1] != 0) return; /* so that every offset inside is a string */
     struct rd r = rd_over(data.p, data.n);
+    /* A file's name stands before its local symbols; globals come after all files, unless there is only one.
+     */
+    const char *file = NULL;
+    bool symbol_seen = false, file_after_symbol = false;
     size_t entry_bytes = elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     for (uint32_t order = 0; rd_left(&r) >= entry_bytes; order++) {
         uint32_t name = rd_u32(&r);
@@ -87,11 +92,18 @@ static void read_table(const struct elf *elf, struct elf_section *s, struct cand
             section = rd_u16(&r);
         }
         unsigned type = info & 15, bind = info >> 4;
+        if (type == STT_FILE && name < names.n) {
+            file = (const char *)names.p + name;
+            file_after_symbol |= symbol_seen;
+            continue;
+        }
+        if (order) symbol_seen = true;
         if (section == SHN_UNDEF || name >= names.n || !names.p[name]) continue;
         if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) continue;
         const struct elf_section *in = section < elf->n_sections ? &elf->sections[section] : NULL;
         if (type == STT_NOTYPE && (!in || !(in->flags & SHF_EXECINSTR) || names.p[name] == '$'))
             continue; /* $x: ARM mapping marks */
+        if (elf->type == ET_REL && in) value += in->address;
         uint64_t limit =
             in && in->address + in->size_bytes > value ? in->address + in->size_bytes : value + 1;
         *VEC_PUSH(into->items, into->n, into->cap) =
@@ -100,7 +112,8 @@ static void read_table(const struct elf *elf, struct elf_section *s, struct cand
                                (const char *)names.p + name,
                                rank_of(bind, type, (const char *)names.p + name),
                                order,
-                               limit};
+                               limit,
+                               file && *file && (bind == STB_LOCAL || !file_after_symbol) ? file : NULL};
     }
 }
 
@@ -157,7 +170,7 @@ void symtab_read_kallsyms(char *text, size_t n_bytes, struct symtab *ret_table)
         char *name = p + 3;
         name[strcspn(name, " \t")] = '\0'; /* the module */
         *VEC_PUSH(found.items, found.n, found.cap) =
-            (struct candidate){address, 0, name, kind == 'T' ? 0 : 1, (uint32_t)found.n, UINT64_MAX};
+            (struct candidate){address, 0, name, kind == 'T' ? 0 : 1, (uint32_t)found.n, UINT64_MAX, NULL};
     }
     finish(&found, ret_table);
 }
@@ -174,7 +187,7 @@ void symtab_read_perf_map(char *text, size_t n_bytes, struct symtab *ret_table)
         uint32_t order =
             UINT32_MAX - (uint32_t)found.n; /* code moves: the newest line tells what is there now */
         *VEC_PUSH(found.items, found.n, found.cap) =
-            (struct candidate){start, size_bytes, p, 0, order, start + 1};
+            (struct candidate){start, size_bytes, p, 0, order, start + 1, NULL};
     }
     finish(&found, ret_table);
 }

@@ -11,6 +11,7 @@
 struct symtab_entry {
     uint64_t start, end; /* end: where it stops, or where the next one starts when its size is not told */
     const char *name;
+    const char *file; /* of a local function, as the table tells it; NULL: not told */
 };
 
 struct symtab { /* sorted by start, no two with the same start; all zero: empty */
