@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "symbol/dwarf_int.h"
 #include "base/parallel.h"
+#include "symbol/dwarf_int.h"
 
 enum { MAX_ROUNDS = 4, FEW_ADDRESSES = 8 };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "symbol/dwarf_int.h"
 #include "base/parallel.h"
+#include "symbol/dwarf_int.h"
 
 enum { MAX_UNITS = 16 << 20 };
 

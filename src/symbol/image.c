@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/strtab.h"
 #include "symbol/image_int.h"
-#include "symbol/parallel.h"
 #include "symbol/query.h"
 #include "symbol/symbol.h"
 

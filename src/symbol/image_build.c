@@ -6,10 +6,10 @@
 #include "base/buf.h"
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/strtab.h"
 #include "symbol/image_int.h"
 #include "symbol/image_unit.h"
-#include "symbol/parallel.h"
 
 struct build {
     struct dwarf *dwarf;
