@@ -21,7 +21,7 @@ struct arguments {
         *token_file;
     int64_t http_port, mysql_port;
     struct option_list nodes, settings;
-    bool daemon, durable;
+    bool daemon, durable, list_settings;
 };
 
 static void warn(void *context, const char *text)
@@ -186,6 +186,19 @@ static int serve(const struct arguments *a)
     return 0;
 }
 
+/* Between tabs: key, preset, the files it may stand in, "live" when it can be changed while the server runs,
+ * what it is. */
+static int list_settings(void)
+{
+    for (int k = 0; k < CONF_N_KEYS; k++) {
+        const struct conf_key_info *i = conf_key_info((enum conf_key)k);
+        printf("%s\t%s\t%s%s%s\t%s\t%s\n", i->name, i->preset,
+               i->files & CONF_OWN_FILE ? "procprof.conf" : "", i->files & CONF_FE_FILE ? ", fe.conf" : "",
+               i->files & CONF_BE_FILE ? ", be.conf" : "", i->is_mutable ? "live" : "", i->comment);
+    }
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
     struct arguments a = {.http_port = -1, .mysql_port = -1};
@@ -211,6 +224,7 @@ static int run(int argc, char **argv)
          "a procprof that sends this token may look and collect here"},
         {0, "durable", OPTION_FLAG, &a.durable, NULL,
          "wait for the disk at each profile: survives a power cut"},
+        {0, "settings", OPTION_FLAG, &a.list_settings, NULL, "list all settings with their presets, and end"},
         {0}};
     struct options_help help = {
         "procprof serve [OPTIONS]",
@@ -223,6 +237,7 @@ static int run(int argc, char **argv)
     int n = options_parse(argc, argv, table, &help);
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
     if (n > 0) return command_failf("serve takes no arguments, only options: '%s'", argv[1]);
+    if (a.list_settings) return list_settings();
     return serve(&a);
 }
 

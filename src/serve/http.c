@@ -484,7 +484,10 @@ int http_server_rebind(struct http_server *s, const char *host, struct err *err)
     if (!bad) {
         /* The same port on a wider address cannot be had while the narrow one is held. */
         MHD_socket old_fd = MHD_quiesce_daemon(s->daemon);
-        if (old_fd != MHD_INVALID_SOCKET) close(old_fd);
+        if (old_fd != MHD_INVALID_SOCKET) {
+            shutdown(old_fd, SHUT_RDWR); /* a thread that waits for it would keep it, and its port, alive */
+            close(old_fd);
+        }
         s->old[s->n_old++] = s->daemon;
         s->daemon = NULL;
         bad = listen_on(host, s->port, &fd, &port, err);

@@ -176,6 +176,34 @@ class SqlServer:
         self.process.wait(seconds)
 
 
+class Server:
+    """`procprof serve` on free ports, without this host's JVMs."""
+
+    def __init__(self, *options, data=None):
+        self.data = data or folder / "data"
+        self.options = options
+        self.begin()
+
+    def begin(self):
+        ports = folder / "ports"
+        ports.unlink(missing_ok=True)
+        self.process = start([build / "procprof", "serve", "--data", self.data, "--http-port", "0", "--mysql-port", "0", "--set", "fe_jvm=",
+                              "--ports-file", ports, *self.options], name="server", env={"XDG_CACHE_HOME": str(folder / "cache")})
+        wait_for(lambda: self.process.poll() is not None or (ports.exists() and "mysql=" in ports.read_text()), 60, "the server")
+        if self.process.poll() is not None:
+            raise SystemExit("# the server ended\n" + logs())
+        found = dict(w.split("=") for w in ports.read_text().split())
+        self.http_port, self.port = int(found["http"]), int(found["mysql"])
+
+    def end(self):
+        stop(self.process)
+        return self.process.returncode
+
+    def restart(self):
+        self.end()
+        self.begin()
+
+
 # ---- the real client ----
 
 def ask(port, sql, *options, user="root", password=None, timeout=60):
