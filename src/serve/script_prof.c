@@ -16,7 +16,7 @@
 #include "serve/script_snapshot.h"
 #include "serve/script_starrocks.h"
 
-enum { MAX_SECONDS = 300, DEFAULT_SECONDS = 10, CONTROL_LIMIT_S = 30, MAX_PATHS = 3 };
+enum { MAX_SECONDS = 300, DEFAULT_SECONDS = 10, CONTROL_LIMIT_S = 30, MAX_PATHS = 3, BUSY_LIMIT_S = 60 };
 
 struct prof_class {
     const char *name;     /* in scripts */
@@ -174,6 +174,17 @@ static int argument_string(struct call *c, size_t i, const char **ret)
     return 0;
 }
 
+static bool is_busy(int status)
+{
+    return status == 409 || status == 503; /* libprocprof; brpc */
+}
+
+static bool may_wait(const struct call *c, double seconds)
+{
+    const struct sql_cancel *cancel = c->prof->cancel;
+    return time_left_s(c->prof) > seconds + 5 && !(cancel && cancel->is_asked(cancel->context));
+}
+
 /* The bytes of a profile, fresh from the node: as text that jeprof reads where the node can write it (so that
  * a snapshot can be taken elsewhere), from where Go and Databend have it when it is not where StarRocks does.
  */
@@ -191,6 +202,12 @@ static int take(struct call *c, double seconds, struct bytes *ret)
             snprintf(path + strlen(path), sizeof path - strlen(path), "%cseconds=%g", i ? '?' : '&', seconds);
         struct err first = *c->err;
         int failed = request(c, path, NULL, seconds + 120, ret, &status);
+        /* Somebody else's capture, the collector's perhaps: it ends by itself. */
+        for (double waited_s = 0;
+             failed && is_busy(status) && waited_s < BUSY_LIMIT_S && may_wait(c, seconds); waited_s += 0.5) {
+            clock_sleep_ns(500000000);
+            failed = request(c, path, NULL, seconds + 120, ret, &status);
+        }
         if (!failed) return 0;
         if (i) *c->err = first; /* the first path is the one to tell of */
         if (!i) rc = failed;
