@@ -136,8 +136,7 @@ static bool tag_matches(const char *list, const char *etag)
     return false;
 }
 
-/* "bytes=A-B", "bytes=A-", "bytes=-N", one of them. 1: a part, 0: all of it, -1: outside. */
-static int parse_range(const char *text, uint64_t len, uint64_t *ret_start, uint64_t *ret_len)
+int http_parse_range(const char *text, uint64_t len, uint64_t *ret_start, uint64_t *ret_len)
 {
     if (strncmp(text, "bytes=", 6) || strchr(text, ',')) return 0;
     text += 6;
@@ -187,7 +186,7 @@ static struct MHD_Response *body_of(struct http_request *q, struct http_answer *
     const char *range = http_header(q, "Range");
     if (a->fd > 0) {
         uint64_t len = a->fd_len;
-        int is_part = range ? parse_range(range, len, &start, &part) : 0;
+        int is_part = range ? http_parse_range(range, len, &start, &part) : 0;
         struct MHD_Response *r;
         if (is_part < 0) {
             *status = 416;

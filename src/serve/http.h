@@ -82,6 +82,9 @@ void http_error(struct http_answer *a, int status, const char *format, ...)
 void http_error_err(struct http_answer *a, int code,
                     const struct err *err); /* the status that fits the code */
 
+/* "bytes=A-B", "bytes=A-", "bytes=-N", one of them. 1: a part, 0: all of it, -1: outside. */
+int http_parse_range(const char *text, uint64_t len, uint64_t *ret_start, uint64_t *ret_len);
+
 struct http_server;
 struct http_server_options {
     const char *host;
