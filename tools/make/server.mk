@@ -1,0 +1,4 @@
+# The server at scale; see bench/server.py.
+bench-server: all
+	@B=$(B) bench/server.py
+.PHONY: bench-server
