@@ -333,12 +333,12 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
         m->waiting = NULL;
         if (next) start_waiting(c, m, next);
     }
+    bool is_told = (failures <= 1 || cap->job) && !c->stopping;
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
-    bool is_told = failures <= 1 || cap->job;
     /* A server without a frontend beside it is nothing to warn of. */
     enum log_level level = cap->facts.node.is_self && code == ERR_NOT_FOUND ? LOG_DEBUG_ : LOG_WARN_;
-    if (code < 0 && is_told && !c->stopping)
+    if (code < 0 && is_told)
         server_log(level, "%s %s of node %d (%s) failed: %s", cap->job ? "requested" : "scheduled",
                    profile_type_name(type), node, cap->facts.node.name, error);
     tell(c, COLLECTOR_TYPE, node, type);
@@ -691,6 +691,7 @@ int collector_start(struct cluster *cluster, struct store *store, collector_watc
         mem_free(c);
         return bad;
     }
+    *ret_collector = c; /* before anybody can be told of anything */
     cluster_watch(cluster, on_cluster, c);
     while (c->n_workers < sizeof c->workers / sizeof *c->workers) {
         errno = pthread_create(&c->workers[c->n_workers], NULL, decode_always, c);
@@ -698,7 +699,6 @@ int collector_start(struct cluster *cluster, struct store *store, collector_watc
         c->n_workers++;
     }
     if (pthread_create(&c->scheduler, NULL, decide_always, c)) abort();
-    *ret_collector = c;
     return 0;
 }
 

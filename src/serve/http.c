@@ -314,7 +314,6 @@ static void handle(struct coming *in, struct http_answer *a)
 {
     struct http_request *q = &in->q;
     struct site *site = q->site;
-    site_identify(site, q);
     bool is_open = !site->cluster || !cluster_is_protected(site->cluster);
     unsigned need = in->route ? in->route->need : 0;
     if (is_open && !site->any_host && !host_is_local(q)) {
@@ -324,14 +323,14 @@ static void handle(struct coming *in, struct http_answer *a)
         http_error(a, in->status,
                    in->status == 405 ? "this address does not take %s" : "there is no such address",
                    q->method);
-    } else if (in->too_large) {
-        http_error(a, 413, "the request is too large");
     } else if (need && (q->grants & need) != need) {
         http_error(a, q->user[0] ? 403 : 401, q->user[0] ? "you may not do this" : "log in first");
         if (!q->user[0] && strncmp(q->path, "/api/v1/", 8)) /* the page has a form of its own */
             http_add_header(a, "WWW-Authenticate", "Basic realm=\"procprof\"");
     } else if (is_change(q) && !q->by_header && !sessions_csrf_matches(site->sessions, q)) {
         http_error(a, 403, "the X-CSRF-Token is missing or wrong: read /api/v1/session first");
+    } else if (in->too_large) {
+        http_error(a, 413, "the request is too large");
     } else {
         in->route->handle(q, a);
     }
@@ -348,7 +347,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         in = mem_zalloc(sizeof *in);
         in->q = (struct http_request){.connection = connection, .site = site, .path = url, .method = method};
         in->route = site_route(site, &in->q, &in->status);
-        in->q.body.max_len = in->route && in->route->max_body ? in->route->max_body : DEFAULT_MAX_BODY;
+        peer_of(connection, in->q.peer);
+        site_identify(site, &in->q);
+        /* A large body is taken only from those who may send it. */
+        bool may = in->route && (in->q.grants & in->route->need) == in->route->need;
+        in->q.body.max_len = may && in->route->max_body ? in->route->max_body : DEFAULT_MAX_BODY;
         *slot = in;
         return MHD_YES;
     }
@@ -360,7 +363,6 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         *n_upload = 0;
         return MHD_YES;
     }
-    peer_of(connection, in->q.peer);
     struct http_answer a = {0};
     handle(in, &a);
     return send_answer(&in->q, &a);

@@ -2,7 +2,7 @@
 #include "serve/server.h"
 
 #include <curl/curl.h>
-#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,8 @@ struct server {
     struct site site;
     struct http_server *http;
     struct mysql_server *mysql;
+    pthread_mutex_t listeners; /* a client may set a password while the other listener is being made */
+    char *host;                /* where they listen */
     char **search;
 };
 
@@ -71,9 +73,19 @@ static void on_bind(void *context)
     struct server *s = context;
     struct err err = {0};
     char *host = cluster_bind_host(s->site.cluster);
-    if (s->http && http_server_rebind(s->http, host, &err)) server_log(LOG_ERROR_, "%s", err.text);
-    if (s->mysql && mysql_server_rebind(s->mysql, host, &err)) server_log(LOG_ERROR_, "%s", err.text);
-    server_log(LOG_INFO_, "listening on %s now", host);
+    pthread_mutex_lock(&s->listeners);
+    if (s->host && strcmp(host, s->host)) {
+        int bad = http_server_rebind(s->http, host, &err);
+        if (bad) server_log(LOG_ERROR_, "%s", err.text);
+        if (mysql_server_rebind(s->mysql, host, &err)) server_log(LOG_ERROR_, "%s", err.text), bad = 1;
+        server_log(LOG_INFO_, "listening on %s now", bad ? s->host : host);
+        if (!bad) {
+            char *old = s->host;
+            s->host = host;
+            host = old;
+        }
+    }
+    pthread_mutex_unlock(&s->listeners);
     mem_free(host);
 }
 
@@ -229,7 +241,7 @@ static int start_listeners(struct server *s, const struct server_options *o, str
         server_log(LOG_INFO_, "HTTP%s on %s:%d, MySQL on %s:%d%s", *cert ? "S" : "", host,
                    http_server_port(s->http), host, mysql_server_port(s->mysql),
                    cluster_is_protected(c) ? "" : " (loopback only: root has no password yet)");
-    mem_free(host);
+    s->host = host;
     mem_free(cert);
     mem_free(key);
     mem_free(snapshots);
@@ -249,6 +261,7 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
 {
     struct server *s = mem_zalloc(sizeof *s);
     struct site *site = &s->site;
+    pthread_mutex_init(&s->listeners, NULL);
     set_log_level(conf_text(conf, CONF_LOG_LEVEL));
     if (*conf_text(conf, CONF_FLAMEGRAPH_TOOL_DIR))
         server_log(LOG_INFO_,
@@ -282,7 +295,11 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
         bad = store_retention_start(site->store, limits, site->cluster, err);
     }
     if (!bad) bad = collector_start(site->cluster, site->store, on_collector, site, &site->collector, err);
-    if (!bad) bad = start_listeners(s, o, err);
+    if (!bad) {
+        pthread_mutex_lock(&s->listeners);
+        bad = start_listeners(s, o, err);
+        pthread_mutex_unlock(&s->listeners);
+    }
     if (bad) return server_stop(s), bad;
     *ret_server = s;
     return 0;
@@ -347,5 +364,7 @@ void server_stop(struct server *s)
     events_free(site->events);
     for (size_t i = 0; s->search && s->search[i]; i++) mem_free(s->search[i]);
     mem_free(s->search);
+    mem_free(s->host);
+    pthread_mutex_destroy(&s->listeners);
     mem_free(s);
 }
