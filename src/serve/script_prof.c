@@ -89,6 +89,9 @@ static int control(struct call *c, const char *verb, struct bytes *ret)
 /* procprof's own endpoint first; a real StarRocks BE does not have it, but runs scripts itself. */
 static int press(struct call *c, const char *verb, const char *method)
 {
+    if (c->prof->node->is_jvm)
+        return err_set(c->err, ERR_UNSUPPORTED,
+                       "A JVM has no such switch: it is sampled while a profile is taken.");
     struct bytes reply = {0};
     struct buf printed = {0};
     int rc = control(c, verb, &reply);
@@ -129,6 +132,10 @@ static bool says_on(const struct bytes *reply)
 
 static int method_has_enable(struct call *c)
 {
+    if (c->prof->node->is_jvm) {
+        *c->ret = script_bool(false);
+        return 0;
+    }
     struct bytes reply = {0};
     struct buf printed = {0};
     int rc = control(c, "status", &reply);
@@ -283,7 +290,7 @@ static int name_profile(struct call *c, struct profile *p)
 {
     struct symbolizer *symbols = c->prof->backend->symbols;
     int rc = symbols ? profile_symbolize(p, symbols, NULL, c->err) : 0;
-    if (!rc) name_remotely(c, p);
+    if (!rc && !c->prof->node->is_jvm) name_remotely(c, p);
     return rc;
 }
 
@@ -343,10 +350,27 @@ static int draw_top(struct call *c, struct profile *p, long n_lines)
     return 0;
 }
 
+/* A JVM is sampled while somebody asks, its heap too. */
+static int take_jvm(struct call *c, double seconds, struct profile **ret)
+{
+    const struct sql_backend *b = c->prof->backend;
+    if (!b->jvm_profile) return err_set(c->err, ERR_UNSUPPORTED, "JVMs are not looked at here");
+    int rc = b->jvm_profile(b->context, c->prof->node, c->class->type,
+                            seconds > 0 ? seconds : DEFAULT_SECONDS, c->prof->cancel, ret, c->err);
+    for (double waited_s = 0; rc == ERR_BUSY && waited_s < BUSY_LIMIT_S && may_wait(c, seconds);
+         waited_s += 0.5) {
+        clock_sleep_ns(500000000);
+        rc = b->jvm_profile(b->context, c->prof->node, c->class->type,
+                            seconds > 0 ? seconds : DEFAULT_SECONDS, c->prof->cancel, ret, c->err);
+    }
+    return rc;
+}
+
 static int fresh(struct call *c, double seconds, struct profile **ret)
 {
     struct bytes bytes = {0};
     char name[64];
+    if (c->prof->node->is_jvm) return take_jvm(c, seconds, ret);
     snprintf(name, sizeof name, "node %llu", (unsigned long long)c->prof->node->id);
     int rc = take(c, seconds, &bytes);
     if (!rc) rc = read_profile(c, &bytes, name, ret);
@@ -399,8 +423,17 @@ static int method_snapshot(struct call *c)
     double seconds = 0;
     int rc = need_dir(c);
     if (!rc && c->class->is_capture) rc = seconds_argument(c, 0, &seconds);
-    if (!rc) rc = take(c, seconds, &bytes);
-    if (!rc) rc = read_profile(c, &bytes, c->class->endpoint, &p); /* an error page is not a profile */
+    if (!rc && c->prof->node->is_jvm) {
+        struct buf proto = {0};
+        rc = take_jvm(c, seconds, &p);
+        if (!rc) format_write_proto(p, &proto);
+        size_t len = proto.len;
+        if (!rc) bytes = (struct bytes){.len = len, .data = (uint8_t *)buf_take(&proto)};
+        buf_free(&proto);
+    } else if (!rc) {
+        rc = take(c, seconds, &bytes);
+        if (!rc) rc = read_profile(c, &bytes, c->class->endpoint, &p); /* an error page is not a profile */
+    }
     if (!rc)
         rc = snapshot_store(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, &bytes,
                             c->arena, &path, c->err);

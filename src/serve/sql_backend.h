@@ -15,6 +15,8 @@
 #include "base/err.h"
 #include "base/file.h"
 
+struct profile;
+
 enum sql_node_kind { SQL_FRONTEND, SQL_BACKEND, SQL_COMPUTE_NODE };
 
 struct sql_node {
@@ -24,6 +26,7 @@ struct sql_node {
     int heartbeat_port, be_port, http_port, brpc_port; /* 0: none */
     int query_port, rpc_port, edit_log_port;           /* frontends */
     bool alive, is_leader;
+    bool is_jvm;                            /* a JVM on this host: attached to, not called */
     int64_t start_time_s, heartbeat_time_s; /* since 1970; 0: never */
     const char *error, *version;            /* never NULL */
     int n_cores;                            /* 0: unknown */
@@ -93,6 +96,11 @@ struct sql_backend {
     int (*node_call)(void *context, const struct sql_node *node, const char *path, const char *post_body,
                      double timeout_s, const struct sql_cancel *cancel, struct bytes *ret_bytes,
                      int *ret_status, struct err *err);
+
+    /* A profile of a node that is_jvm; type is "cpu", "heap" (what is live of what is allocated in that time)
+     * or "contention". NULL: this cluster has none. */
+    int (*jvm_profile)(void *context, const struct sql_node *node, const char *type, double seconds,
+                       const struct sql_cancel *cancel, struct profile **ret_profile, struct err *err);
 
     void (*audit)(void *context, const char *user, const char *peer, const char *action, const char *target,
                   bool ok, const char *detail);

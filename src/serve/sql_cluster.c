@@ -7,6 +7,8 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "collect/jvm_collect.h"
+#include "collect/jvm_find.h"
 #include "serve/cluster.h"
 #include "symbol/symbol.h"
 
@@ -53,6 +55,7 @@ static int list_nodes(void *context, struct arena *arena, struct sql_node **ret_
             .edit_log_port = c->edit_log_port,
             .alive = c->alive,
             .is_leader = c->is_self,
+            .is_jvm = c->role == CLUSTER_FE && (c->is_self || !c->port),
             .start_time_s = c->last_start_ms / 1000,
             .heartbeat_time_s = c->last_heartbeat_ms / 1000,
             .error = arena_strdup(arena, c->error),
@@ -150,6 +153,35 @@ static int node_call(void *context, const struct sql_node *node, const char *pat
     return cluster_node_request_until(of(context), (int32_t)node->id, path, post_body, timeout_s,
                                       cancel ? cancel->is_asked : NULL, cancel ? cancel->context : NULL,
                                       ret_bytes, ret_status, err);
+}
+
+static int jvm_profile(void *context, const struct sql_node *node, const char *type, double seconds,
+                       const struct sql_cancel *cancel, struct profile **ret_profile, struct err *err)
+{
+    struct cluster_node n;
+    char target[sizeof n.jvm_match];
+    if (cluster_node_get(of(context), (int32_t)node->id, &n))
+        return err_set(err, ERR_NOT_FOUND, "node not found: %llu", (unsigned long long)node->id);
+    if (n.jvm_pid)
+        snprintf(target, sizeof target, "%d", (int)n.jvm_pid);
+    else
+        strcpy(target, n.jvm_match);
+    if (!*target) return err_set(err, ERR_NOT_FOUND, "no JVM is named (setting fe_jvm)");
+    struct jvm_proc proc;
+    struct jvm_collected got = {0};
+    struct jvm_collect_options options = {
+        .duration_s = seconds,
+        .events = !strcmp(type, "cpu")    ? JVM_EVENT_CPU
+                  : !strcmp(type, "heap") ? JVM_EVENT_ALLOC | JVM_EVENT_LIVE
+                                          : JVM_EVENT_LOCK,
+        .jstack_depth = (unsigned)cluster_setting_int(of(context), CONF_PROC_PROFILE_JSTACK_DEPTH),
+        .is_cancelled = cancel ? cancel->is_asked : NULL,
+        .context = cancel ? cancel->context : NULL,
+    };
+    int rc = jvm_find(target, &proc, err);
+    if (!rc) rc = jvm_collect(&proc, &options, &got, err);
+    if (!rc) *ret_profile = got.profile;
+    return rc;
 }
 
 /* ---- settings ---- */
@@ -288,6 +320,7 @@ struct sql_cluster *sql_cluster_new(struct cluster *cluster, const char *snapsho
         .login_allowed = login_allowed,
         .login_done = login_done,
         .node_call = node_call,
+        .jvm_profile = jvm_profile,
         .audit = audit,
         .snapshot_dir = c->snapshot_dir,
         .symbols = symbolizer_new(&(struct symbol_options){.search = symbol_search}),
