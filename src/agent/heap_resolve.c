@@ -167,7 +167,7 @@ bool heap_sees_calls(void)
 {
     heap_resolve();
     void *first = dlsym(RTLD_DEFAULT, "malloc");
-    return !first || first == (void *)heap_exported.malloc;
+    return !first || first == (void *)heap_exported.malloc || !HOOKS_ARE_EXPORTED;
 }
 
 const char *heap_first_file(void)
@@ -207,11 +207,11 @@ static void switch_to(bool count, bool watch_frees, enum slots slots)
         HEAP_RELEASES(SWITCH_RELEASE)
     }
     HEAP_DELETES(SWITCH_DELETE)
-    if (slots) heap_slots_apply(targets, n, slots == SLOTS_ALL);
+    if (slots && HOOKS_ARE_EXPORTED) heap_slots_apply(targets, n, slots == SLOTS_ALL);
     n = 0;
     HEAP_ALLOCATIONS(SWITCH_ALLOCATION)
     HEAP_OPERATORS(SWITCH_OPERATOR)
-    if (slots) heap_slots_apply(targets, n, slots == SLOTS_ALL);
+    if (slots && HOOKS_ARE_EXPORTED) heap_slots_apply(targets, n, slots == SLOTS_ALL);
 }
 
 void heap_switch(bool count, bool watch_frees)

@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "agent/heap_slots.h"
+#include "agent/hot/heap_hook.h" /* HOOKS_ARE_EXPORTED */
 #include "agent/hot/lock_hook.h"
 
 struct lock_functions lock_real;
@@ -69,7 +70,7 @@ __attribute__((constructor(101))) void lock_resolve(void)
 bool lock_sees_calls(void)
 {
     void *first = dlsym(RTLD_DEFAULT, "pthread_mutex_lock");
-    return !first || first == (void *)lock_exported.pthread_mutex_lock;
+    return !first || first == (void *)lock_exported.pthread_mutex_lock || !HOOKS_ARE_EXPORTED;
 }
 
 #define SWITCH(function, on)                                                                                 \
@@ -93,7 +94,7 @@ static void switch_to(bool locks, bool waits, enum slots slots)
     unsigned n = 0;
     LOCK_LOCKS(SWITCH_LOCK)
     LOCK_WAITS(SWITCH_WAIT)
-    if (slots) heap_slots_apply(targets, n, slots == SLOTS_ALL);
+    if (slots && HOOKS_ARE_EXPORTED) heap_slots_apply(targets, n, slots == SLOTS_ALL);
 }
 
 void lock_switch(bool locks, bool waits)

@@ -261,4 +261,12 @@ TEST(bad_interval_is_refused)
     CHECK(kind_find("heap", 4)->control("frobnicate", &now, &reply, &err) == ERR_NOT_FOUND);
 }
 
+#if HOOKS_ARE_EXPORTED
 TEST_MAIN()
+#else /* nothing comes through our hooks here: test_heap_race.c feeds them by hand */
+int main(void)
+{
+    puts("1..0 # skip a sanitizer has taken malloc and the locks");
+    return 0;
+}
+#endif

@@ -2,3 +2,10 @@
 $(B)/tests/mysql/sql_server: $(B)/tests/mysql/sql_server.o $(B)/libprogram.a
 	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
 test-programs: $(B)/tests/mysql/sql_server
+
+# ADMIN EXECUTE ... HeapProf on a live ceph-osd beside jeprof (fetches ceph-osd once, 570 MB): make bench-sql
+bench-sql:
+	@tools/setup bench
+	@$(MAKE) --no-print-directory all
+	@B=$(B) bench/sql/run
+.PHONY: bench-sql

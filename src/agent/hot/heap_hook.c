@@ -18,16 +18,20 @@
     HOOK_TEXT static type exported_##name arguments                                                          \
     {                                                                                                        \
         return atomic_load_explicit(&heap_routes.name, memory_order_relaxed) values;                         \
-    }                                                                                                        \
-    extern type name arguments __attribute__((alias("exported_" #name), visibility("default")));
-
+    }
 HEAP_ALL(EXPORT)
+
+#if HOOKS_ARE_EXPORTED
+#define NAME_IT(name, type, arguments, values)                                                               \
+    extern type name arguments __attribute__((alias("exported_" #name), visibility("default")));
+HEAP_ALL(NAME_IT)
+#endif
 
 /* ---- on */
 
-/* True: no mark passed, this allocation costs nothing more. Five instructions: left - size - 1, as left + ~size,
- * whose carry says that left was greater than size (whatever the size: absurd ones, which will fail, cannot
- * turn the countdown round). */
+/* True: no mark passed, this allocation costs nothing more. Five instructions: left - size - 1, as left +
+ * ~size, whose carry says that left was greater than size (whatever the size: absurd ones, which will fail,
+ * cannot turn the countdown round). */
 static inline bool count_down(size_t size)
 {
     uint64_t left;

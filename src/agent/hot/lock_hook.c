@@ -25,7 +25,9 @@ LOCK_ALL(EXPORT)
 #define NAME_IT(name, type, arguments, values)                                                               \
     extern type interposed_##name arguments __asm__(#name)                                                   \
         __attribute__((alias("exported_" #name), visibility("default")));
+#if HOOKS_ARE_EXPORTED
 LOCK_ALL(NAME_IT)
+#endif
 
 /* ---- on: try, and measure only what cannot be had at once */
 #define COUNTING(name, arguments, values, object, kind, try)                                                 \
