@@ -72,11 +72,10 @@ static int apply(struct err *err)
     return 0;
 }
 
-/* ?interval=100us, 1ms, or nanoseconds; 0 when there is none. */
-static int query_period(const struct kind_options *options, struct err *err)
+/* "100us", "1ms", or nanoseconds. */
+static int set_period(const char *text, struct err *err)
 {
-    char text[32], *end;
-    if (!kind_query(options->query, "interval", text, sizeof text)) return 0;
+    char *end;
     unsigned long long ns = strtoull(text, &end, 10);
     unsigned long long unit = !strcmp(end, "us")            ? 1000
                               : !strcmp(end, "ms")          ? 1000000
@@ -89,6 +88,12 @@ static int query_period(const struct kind_options *options, struct err *err)
                        text);
     atomic_store(&lock_period_ns, ns * unit);
     return 0;
+}
+
+static int query_period(const struct kind_options *options, struct err *err)
+{
+    char text[32];
+    return kind_query(options->query, "interval", text, sizeof text) ? set_period(text, err) : 0;
 }
 
 static int begin(const struct kind_options *options, bool waits, struct err *err)
@@ -254,17 +259,18 @@ static int waits_control(const char *verb, const struct kind_options *options, s
     return control(verb, true, options, reply, err);
 }
 
-/* contention=on, contention=block (all waits); contention_interval=NANOSECONDS */
+/* contention=on, contention=block (all waits); contention_interval=1ms */
 static void lock_started(void)
 {
     struct err err;
-    long period = config_number("contention_interval", 0);
+    const char *period = config_text("contention_interval", "");
     pthread_mutex_lock(&lock);
-    if (period > 0) atomic_store(&lock_period_ns, (uint64_t)period);
-    if (config_flag("contention", false)) {
+    int status = *period ? set_period(period, &err) : 0;
+    if (!status && config_flag("contention", false)) {
         wanted[!strcmp(config_text("contention", ""), "block")] = true;
-        if (apply(&err) && !config_flag("quiet", false)) dprintf(STDERR_FILENO, "procprof: %s\n", err.text);
+        status = apply(&err);
     }
+    if (status && !config_flag("quiet", false)) dprintf(STDERR_FILENO, "procprof: %s\n", err.text);
     pthread_mutex_unlock(&lock);
 }
 
