@@ -55,7 +55,7 @@ export function folder() {
 // Runs a test file's body: plan, exit status, no leftovers.
 export async function run(body) {
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void end(1));
-  const late = setTimeout(() => { ok(false, "the test ends within its time"); console.log(`1..${count}`); void end(1); }, Number(process.env.WEB_TEST_SECONDS ?? 240) * 1000);
+  const late = setTimeout(() => { ok(false, "the test ends within its time"); console.log(`1..${count}`); void end(1); }, Number(process.env.WEB_TEST_SECONDS ?? 700) * 1000);
   try {
     const missing = whatIsMissing();
     if (missing) {

@@ -155,10 +155,18 @@ export class RowList {
   private readonly visible = h("div", { class: "rows-visible", role: "rowgroup" });
   private count = 0;
   private frame = 0;
+  private scroller: HTMLElement | null = null;
+  private headHeight = 0;
   constructor(readonly rowHeight: number, private readonly makeRow: (index: number) => HTMLElement, className = "") {
     this.element = h("div", { class: "rows " + className, role: "presentation" }, this.spacer, this.visible);
-    this.element.addEventListener("scroll", () => { if (!this.frame) this.frame = requestAnimationFrame(() => this.draw()); }, { passive: true });
-    new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  // The element that scrolls (it can have the focus), with a head of that height that stays.
+  scrollIn(scroller: HTMLElement, headHeight: number): void {
+    this.scroller = scroller;
+    this.headHeight = headHeight;
+    scroller.addEventListener("scroll", () => { if (!this.frame) this.frame = requestAnimationFrame(() => this.draw()); }, { passive: true });
+    new ResizeObserver(() => this.draw()).observe(scroller);
   }
 
   setCount(count: number): void {
@@ -169,16 +177,16 @@ export class RowList {
   }
 
   show(index: number): void {
-    const top = index * this.rowHeight, e = this.element;
+    const top = index * this.rowHeight, e = this.scroller!, room = e.clientHeight - this.headHeight;
     if (top < e.scrollTop) e.scrollTop = top;
-    else if (top + this.rowHeight > e.scrollTop + e.clientHeight) e.scrollTop = top + this.rowHeight - e.clientHeight;
+    else if (top + this.rowHeight > e.scrollTop + room) e.scrollTop = top + this.rowHeight - room;
     this.draw();
   }
 
   draw(): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    const e = this.element, first = Math.max(0, Math.floor(e.scrollTop / this.rowHeight) - 4);
+    const e = this.scroller!, first = Math.max(0, Math.floor(e.scrollTop / this.rowHeight) - 4);
     const last = Math.min(this.count, Math.ceil((e.scrollTop + (e.clientHeight || 600)) / this.rowHeight) + 4);
     const rows: HTMLElement[] = [];
     for (let i = first; i < last; i++) rows.push(this.makeRow(i));

@@ -171,7 +171,7 @@ export class ProfilesPage implements Page {
       h("td", { role: "cell", class: "right optional" }, r.duration_ms > 0 ? formatTime(r.duration_ms / 1000) : "–"), h("td", { role: "cell", class: "right optional" }, r.samples >= 0 ? formatCount(r.samples) : "–"),
       h("td", { role: "cell", class: "right c-size" }, formatFileSize(r.size_bytes)),
       h("td", { role: "cell", class: "right c-act" }, h("div", { class: "row-actions" },
-        h("a", { class: "button small", href: url, target: viewable ? null : "_blank" }, icon("eye"), h("span", {}, t("viewIt"))),
+        h("a", { class: "button small", href: url, target: viewable ? null : "_blank", "aria-label": t("viewIt") }, icon("eye"), h("span", {}, t("viewIt"))),
         viewable ? h("button", { type: "button", class: "button small", "aria-pressed": String(picked), title: t("compareIt"), "aria-label": t("compareIt"), onClick: () => this.pick(r) }, icon("compare"), h("span", { class: "wide-only" }, t("compareIt"))) : null,
         h("a", { class: "button small square", href: api.rawUrl(r.id), download: r.file, title: t("downloadIt"), "aria-label": t("downloadIt") }, icon("download")))));
   }

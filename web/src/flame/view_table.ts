@@ -31,6 +31,7 @@ export class TableView implements View {
       ([["", "all"], ["new", "isNew"], ["removed", "isRemoved"], ["changed", "isChanged"]] as [string, Key][]).map(([value, label]) => h("option", { value }, t(label))));
     only.value = viewer.state.only;
     this.element = h("div", { class: "view table-view" }, h("div", { class: "table-bar" }, diff ? h("label", {}, t("show") + " ", only) : null, this.note), table);
+    this.rows.scrollIn(table, 34);
     table.addEventListener("keydown", (e) => this.tableKey(e));
   }
 

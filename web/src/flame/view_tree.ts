@@ -24,6 +24,7 @@ export class TreeView implements View {
         h("span", { class: "cell-value", role: "columnheader" }, diff ? t("now") : t("total")), h("span", { class: "cell-value small", role: "columnheader" }, diff ? t("change") : t("self")),
         h("span", { class: "cell-name", role: "columnheader" }, t("function")))),
       this.rows.element);
+    this.rows.scrollIn(this.grid, 34);
     this.grid.addEventListener("keydown", (e) => this.gridKey(e));
     this.element = h("div", { class: "view table-view" }, this.grid);
   }

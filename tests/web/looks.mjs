@@ -1,0 +1,56 @@
+// Every page of the real server at both sizes, light and dark, in the three languages: it fits, says its things in that language,
+// axe-core finds nothing serious, the console stays silent.
+import { join } from "node:path";
+import { axe, is, ok, open, run, until, wait } from "./browser.mjs";
+import { startBackend, startServer } from "./cluster.mjs";
+import { overflow } from "./flame_page.mjs";
+
+// language, size, dark, heading, whether axe looks at every page (web_file.test has it look at every view too)
+const LOOKS = [
+  ["en-US", [1280, 800], false, "Process Profiles", true], ["ja-JP", [390, 844], true, "プロセスプロファイル", true],
+  ["zh-CN", [1280, 800], true, "进程剖析", false], ["en-US", [390, 844], false, "Process Profiles", false],
+];
+
+const shown = (page, view, diff) => page.waitForFunction(([view, diff]) => { const v = window.procprof?.viewer; return v?.element.isConnected && v.state.v === view && v.model.isDiff === diff; }, [view, diff]);
+
+await run(async () => {
+  const be = await startBackend(25), shots = process.env.WEB_SHOTS;
+  const server = await startServer({ nodes: [`BE 127.0.0.1:${be.port}`, "BE 127.0.0.1:1"], settings: { COLLECT_BE_PROFILE_INTERVAL: 4, be_collect_time_s: 1, be_profile_types: "cpu,heap", heartbeat_interval_s: 1 } });
+  // Colours depend on the theme, structure on the page, room on the size.
+  const cpu = await until("profiles", async () => { const all = (await server.api("profiles?type=cpu")).profiles; return all.length >= 3 && (await server.api("profiles?type=heap")).profiles.length && all; }, 60);
+  const now = Date.now(), range = `node=${cpu[0].node}&type=cpu&from_ms=${now - 600000}&to_ms=${now + 60000}`;
+  const pages = [
+    ["profiles", "#/profiles", (p) => p.locator("#table_id tbody tr").first().waitFor()],
+    ["one node", `#/profiles?node=${cpu[0].node}`, (p) => p.locator("#table_id tbody tr").first().waitFor()],
+    ["nodes", "#/nodes", (p) => p.locator(".card").first().waitFor()],
+    ["timeline", "#/timeline?range=15m", (p) => p.locator(".lane rect").first().waitFor()],
+    ["timeline range", `#/timeline?range=15m&type=cpu&lane=${cpu[0].node}&from_ms=${now - 600000}&to_ms=${now}`, (p) => p.locator(".choice .primary").waitFor()],
+    ...["flame", "tree", "top", "callers", "graph", "source"].map((v) => [v, `#/view?${range}&v=${v}`, (p) => shown(p, v, false)]),
+    ...["flame", "top"].map((v) => ["diff " + v, `#/view?ids=${cpu[0].id}&base_ids=${cpu[1].id}&v=${v}`, (p) => shown(p, v, true)]),
+  ];
+  for (const [locale, size, dark, heading, closely] of LOOKS) {
+    const what = `${locale} ${size.join("x")} ${dark ? "dark" : "light"}`;
+    const page = await open(server.url + "/", { locale, size, dark });
+    is(await page.locator("h1").first().innerText(), heading, `${what}: the language of the browser`);
+    for (const [name, address, there] of pages) {
+      await page.evaluate((address) => { location.hash = address; }, address);
+      await there(page);
+      await wait(100);
+      ok((await overflow(page)) <= 0, `${what}: ${name} fits`, await overflow(page));
+      if (closely || ["one node", "nodes"].includes(name)) is(await axe(page), [], `${what}: ${name}: nothing serious from axe-core`);
+      if (shots) await page.screenshot({ path: join(shots, `${locale}-${size[0]}-${name.replace(" ", "_")}.png`) });
+    }
+    is(page.problems, [], `${what}: no console error`);
+    await page.close();
+  }
+  // The switches.
+  const page = await open(server.url + "/");
+  await page.locator("#language").selectOption("zh");
+  await page.getByRole("heading", { name: "进程剖析" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "进程剖析" }).waitFor();
+  ok(true, "the language can be chosen, and is kept");
+  await page.locator("#theme").click();
+  await page.reload();
+  is(await page.evaluate(() => document.documentElement.dataset.theme), "dark", "the theme too");
+});
