@@ -108,6 +108,11 @@ await run(async () => {
   is((await facts(page)).view, "callers", "callers and callees");
   ok(/200 \(20\.0%\).*300 \(30\.0%\)/.test(await page.locator(".table-bar").innerText()), "with what the function costs");
   is(await page.evaluate(() => { const v = window.procprof.viewer, c = v.current; return [c.upper.tree, c.lower.tree].map((t) => Array.from(t.fn).slice(1).map((f) => v.data.names[f]).join(" ")); }), ["probe join exec main", "probe memcmp"], "callers above, callees below");
+  await page.locator(".half.upper .flame").focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  is(await page.locator(".picker").inputValue(), "join", "keys walk the callers, Enter takes one");
   await page.close();
 
   // ---- a link shows the same picture

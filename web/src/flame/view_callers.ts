@@ -6,6 +6,7 @@ import { FlameCanvas } from "./canvas";
 import { diffScale, functionColors, makePalette, type ColorMode } from "./colors";
 import { formatPercent, formatValue } from "./format";
 import type { State } from "./model";
+import { neighbour } from "./view_flame";
 import type { Tree } from "./tree";
 import type { View, Viewer } from "./viewer";
 
@@ -21,7 +22,7 @@ class Half {
       onMenu: (node, x, y) => { if (node > 0) viewer.functionMenu(this.tree!.fn[node], x, y, null); },
     });
     this.canvas.setDirection(up);
-    this.canvas.element.setAttribute("role", "img");
+    this.canvas.element.setAttribute("role", "application");
     this.canvas.element.setAttribute("aria-label", title);
     this.element = h("section", { class: "half " + (up ? "upper" : "lower") }, h("h3", {}, title), this.canvas.element);
   }
@@ -33,12 +34,13 @@ export class CallersView implements View {
   private readonly lower: Half;
   private readonly picker: HTMLInputElement;
   private readonly facts = h("span", { class: "muted" });
-  private readonly status = h("div", { class: "status" });
+  private readonly status = h("div", { class: "status", "aria-live": "polite" });
   private readonly empty = h("div", { class: "empty" }, h("p", {}, t("pickFunction")));
   private readonly halves: HTMLElement;
+  private readonly tell: (half: Half, node: number) => void;
 
   constructor(private readonly viewer: Viewer) {
-    const tell = (half: Half, node: number): void => {
+    const tell = this.tell = (half: Half, node: number): void => {
       if (node < 0 || !half.tree) return this.status.replaceChildren();
       const tree = half.tree, name = node ? viewer.data.names[tree.fn[node]] : t("all");
       this.status.replaceChildren(h("span", { class: "status-name" }, name.slice(0, 400)), h("span", {}, `${formatValue(tree.total[node], viewer.model.unit)} · ${formatPercent(tree.total[node] / tree.total[0])}`));
@@ -81,6 +83,23 @@ export class CallersView implements View {
       const nodeColor = mode === "diff" ? (n: number) => scale[32 + Math.round(32 * model.change(tree.total[n], tree.baseTotal![n]))] : null;
       half.canvas.setScene({ tree, names: data.names, rootName: t("all"), colors, nodeColor, isVanished: null, marked: model.matches(state.q), smaller: data.header.smaller }, 0);
     }
+  }
+
+  key(e: KeyboardEvent): boolean {
+    const half = [this.upper, this.lower].find((x) => x.canvas.element === e.target), tree = half?.tree;
+    if (!half || !tree) return false;
+    const at = half.canvas.selected;
+    if (e.key.startsWith("Arrow")) {
+      const to = at < 0 ? Math.min(1, tree.n - 1) : neighbour(tree, at, e.key, half === this.upper);
+      half.canvas.select(to);
+      this.tell(half, to);
+    } else if (at > 0 && e.key === "Enter") this.viewer.set({ fn: this.viewer.data.names[tree.fn[at]] });
+    else if (at > 0 && e.key === "y") this.viewer.copyName(tree.fn[at]);
+    else if (at > 0 && (e.key === "m" || e.key === "ContextMenu")) {
+      const box = half.canvas.boxOf(at);
+      this.viewer.functionMenu(tree.fn[at], (box?.left ?? 0) + 20, (box?.top ?? 0) + 20, null);
+    } else return false;
+    return true;
   }
 
   canvasBlob(): Promise<Blob | null> {

@@ -41,6 +41,16 @@ export function describe(viewer: Viewer, tree: Tree, node: number): { name: stri
   return { name, lines, place: node ? [file && file + (line ? ":" + line : ""), module].filter(Boolean).join("  ·  ") : "" };
 }
 
+// Where an arrow key leads: to the caller, the heaviest callee, or the next box of the row, across parents. up: the root is at the bottom.
+export function neighbour(tree: Tree, at: number, key: string, up: boolean): number {
+  const seen = (i: number): boolean => tree.width[i] > 0;
+  if (key === (up ? "ArrowDown" : "ArrowUp")) return tree.parent[at];
+  if (key === (up ? "ArrowUp" : "ArrowDown")) return at + 1 < tree.end[at] && seen(at + 1) ? at + 1 : at;
+  const step = key === "ArrowRight" ? 1 : -1, d = tree.depth[at];
+  for (let i = step > 0 ? tree.end[at] : at - 1; i > 0 && i < tree.n; i += step) if (tree.depth[i] === d && seen(i)) return i;
+  return at;
+}
+
 export class FlameView implements View {
   readonly element: HTMLElement;
   readonly canvas: FlameCanvas;
@@ -211,15 +221,7 @@ export class FlameView implements View {
     const tall = (i: number): boolean => tree.width[i] > 0;
     if (e.key.startsWith("Arrow")) {
       if (!inCanvas && (e.target as HTMLElement).closest(".tabs, .menu-panel")) return false;
-      const toCallee = e.key === (up ? "ArrowUp" : "ArrowDown"), toCaller = e.key === (up ? "ArrowDown" : "ArrowUp");
-      if (this.canvas.selected < 0) this.move(at);
-      else if (toCaller) this.move(tree.parent[at]);
-      else if (toCallee) { if (at + 1 < tree.end[at] && tall(at + 1)) this.move(at + 1); }
-      else {
-        // Neighbours: the next or previous box of the row, across parents.
-        const step = e.key === "ArrowRight" ? 1 : -1, d = tree.depth[at];
-        for (let i = step > 0 ? tree.end[at] : at - 1; i > 0 && i < tree.n; i += step) if (tree.depth[i] === d && tall(i)) { this.move(i); break; }
-      }
+      this.move(this.canvas.selected < 0 ? at : neighbour(tree, at, e.key, up));
       return true;
     }
     if (e.key === "Enter" && inCanvas) { this.zoomTo(at); return true; }
