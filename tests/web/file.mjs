@@ -248,6 +248,14 @@ await run(async () => {
     is(await page.evaluate(() => window.procprof.viewer.model.raw().width[0]), wanted, `width shows ${mode}`);
   }
   is(page.problems, [], "no console error in the comparison");
+  // Two minutes of two processes against one minute of one: rates are per second and process, whatever was added up.
+  is(await page.evaluate(() => {
+    const { model } = window.procprof.viewer, { profile, base } = model.data.header;
+    Object.assign(profile, { duration_ms: 240000, processes: 2 });
+    Object.assign(base, { duration_ms: 60000, processes: 1 });
+    model.state.norm = "rate";
+    return model.baseScale();
+  }), 4, "rates are per second and process");
   await page.close();
 
   // ---- sample types, sizes, themes, languages

@@ -123,9 +123,10 @@ export class Model {
       const b = sum(this.data.values(this.type, true)), a = sum(this.data.values(this.type, false));
       return a > 0 && b > 0 ? a / b : 1;
     }
-    const load = (f: ProfileFacts): number => f.processes * (this.isLevel() || f.duration_ms <= 0 ? 1 : f.duration_ms);
-    const oneUnknown = !this.isLevel() && (profile.duration_ms <= 0) !== (base.duration_ms <= 0);
-    return oneUnknown ? profile.processes / base.processes : load(profile) / load(base);
+    // Durations of merged profiles are added up over all processes: they are process-seconds. A level is per process.
+    const timed = !this.isLevel() && profile.duration_ms > 0 && base.duration_ms > 0;
+    const load = (f: ProfileFacts): number => (timed ? f.duration_ms : Math.max(1, f.processes));
+    return load(profile) / load(base);
   }
 
   get mode(): WidthMode {

@@ -6,7 +6,11 @@ export const KINDS: Kind[] = ["java", "cpp", "rust", "go", "native", "jvm", "ker
 const KERNEL = /\[kernel|^\[k\]|_\[k\]$|vmlinux|\.ko\b/;
 const JVM_MODULE = /libjvm\.|libjava\./;
 
+// What compilers put behind the names of parts and copies of functions.
+const CLONE = /\.(?:part|isra|constprop|cold|lto_priv|llvm|clone|localalias)(?:\.\d+)*$/;
+
 export function kindOf(name: string, file: string, module: string): Kind {
+  name = name.replace(CLONE, "");
   if (name.startsWith("0x") && /^0x[0-9a-f]+/i.test(name)) return KERNEL.test(module) ? "kernel" : "address";
   if (/_\[[ji01]\]$/.test(name)) return "java";
   if (/_\[k\]$/.test(name) || KERNEL.test(module)) return "kernel";
@@ -85,7 +89,7 @@ export function stripArguments(name: string): string {
 
 // Ever shorter ways to write a name, longest first.
 export function shorterNames(name: string): string[] {
-  const plain = stripArguments(name);
+  const plain = stripArguments(name).replace(CLONE, "");
   const out = [name];
   if (plain !== name) out.push(plain);
   const java = !plain.includes("::");
