@@ -86,7 +86,7 @@ int64_t capture_thread_add(struct capture *c, uint32_t tid)
     if (i == CAPTURE_MAX_THREADS || tid >= MAX_TIDS) return -1;
     if (i == c->n_threads) c->n_threads++;
     c->first_free = i + 1;
-    c->threads[i] = (struct capture_thread){.used = true, .seen = true};
+    c->threads[i] = (struct capture_thread){.used = true, .seen = true, .event = {.fd = -1}};
     c->counts[i].tid = tid;
     atomic_store(&c->counts[i].n_samples, 0);
     c->index_of[tid] = i + 1;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/cpu_event.h"
 #include "agent/hot/sampler.h"
 #include "agent/kinds.h"
 #include "agent/threads.h"
@@ -16,6 +17,7 @@ struct capture_thread { /* beside sampler_thread of the same index */
     bool used, seen;
     int timer; /* the kernel's number */
     bool has_timer;
+    struct cpu_event event;
     char name[THREAD_NAME_BYTES];
     int64_t begin_cpu_ns;
 };

@@ -1,9 +1,13 @@
-/* cpu.c - the CPU profiler: one timer for each thread, on the clock of the CPU time of that very thread.
+/* cpu.c - the CPU profiler: one timer for each thread, on the clock of the CPU time of that very thread. A
+ * perf event where those may be used (cpu_event.h): it fires when it is due. Else a timer of the kernel,
+ * which looks at it at its tick (4 ms): samples are right in number but late by up to a tick, and what a
+ * thread does after the last tick of its life is not seen.
  *
- * The first period of a timer is cut at random, so that threads which live shorter than a period are counted
+ * The first period is cut at random, so that threads which live shorter than a period are counted
  * as often as they deserve. Periods the kernel could not deliver one by one (its tick is coarser) come as
- * overruns and weigh in. What should have come and did not (a thread that blocks every signal, a table that
- * was full) is known from the thread's own CPU clock and is written into the profile as lost.
+ * overruns and weigh in. What should have come and did not (a thread that blocks every signal, one that ended
+ * before the tick, a table that was full) is known from the thread's own CPU clock and is written into the
+ * profile as lost.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,8 +29,11 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over `now`: the capture, its threads */
 static struct capture now;
 static bool running;
-static uint64_t n_lost_blocked,
-    n_lost_threads; /* of threads that block the signal; threads that got no timer */
+static bool uses_events;
+static int event_signal;
+static uint64_t n_lost_blocked, n_lost_ended,
+    n_lost_threads; /* of threads that block the signal; of threads that
+                      ended before it came; threads that got no timer */
 
 /* The kernel's name for "CPU time of thread tid" (posix-timers.h: ~tid, per thread, scheduler's clock). */
 static clockid_t thread_clock(uint32_t tid)
@@ -45,6 +52,13 @@ static bool arm(struct capture *c, uint32_t index)
 {
     struct capture_thread *t = &c->threads[index];
     uint32_t tid = c->counts[index].tid;
+    int64_t first_ns = 1 + (int64_t)(random_number() % (uint64_t)c->period_ns);
+    t->begin_cpu_ns = thread_cpu_ns(tid);
+    c->counts[index].first_due_ns = t->begin_cpu_ns + first_ns;
+    c->counts[index].n_due = 0;
+    if (uses_events) {
+        if (cpu_event_open(&t->event, tid, index, first_ns, event_signal)) return true;
+    }
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -54,8 +68,6 @@ static bool arm(struct capture *c, uint32_t index)
     /* libc's timer_create may allocate; the kernel's does what we want. */
     if (syscall(SYS_timer_create, thread_clock(tid), &event, &t->timer)) return false;
     t->has_timer = true;
-    t->begin_cpu_ns = thread_cpu_ns(tid);
-    int64_t first_ns = 1 + (int64_t)(random_number() % (uint64_t)c->period_ns);
     struct itimerspec spec = {.it_interval = {c->period_ns / 1000000000, c->period_ns % 1000000000},
                               .it_value = {first_ns / 1000000000, first_ns % 1000000000}};
     return syscall(SYS_timer_settime, t->timer, 0, &spec, NULL) == 0;
@@ -65,6 +77,8 @@ static void disarm(struct capture_thread *t)
 {
     if (t->has_timer) syscall(SYS_timer_delete, t->timer);
     t->has_timer = false;
+    cpu_event_silence(&t->event);
+    cpu_event_close(&t->event);
 }
 
 static void meet(uint32_t tid, void *context)
@@ -106,6 +120,35 @@ static void thread_started(uint32_t tid)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* How many samples of a thread were due by its clock, less those that came; none up to `slack`, for what may
+ * still be under way. */
+static uint64_t missing(uint32_t index, int64_t slack)
+{
+    const struct capture_thread *t = &now.threads[index];
+    int64_t end_ns = thread_cpu_ns(now.counts[index].tid);
+    if ((!t->has_timer && t->event.fd < 0) || end_ns < 0 || t->begin_cpu_ns < 0) return 0;
+    int64_t since_first_ns = end_ns - now.counts[index].first_due_ns;
+    int64_t due = since_first_ns < 0 ? 0 : 1 + since_first_ns / now.period_ns;
+    int64_t came = (int64_t)atomic_load(&now.counts[index].n_samples);
+    return due - came > slack ? (uint64_t)(due - came) : 0;
+}
+
+static void thread_ended(uint32_t tid)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&lock);
+    int64_t index = running ? capture_thread_find(&now, tid) : -1;
+    if (index >= 0) {
+        n_lost_ended += missing((uint32_t)index, 0);
+        disarm(&now.threads[index]);
+        capture_thread_remove(&now, (uint32_t)index);
+    }
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static int cpu_start(const struct kind_options *options, struct err *err)
 {
     unsigned hz = options->rate ? options->rate : (unsigned)config_number("hz", DEFAULT_HZ);
@@ -116,10 +159,12 @@ static int cpu_start(const struct kind_options *options, struct err *err)
                          : capture_begin(&now, SAMPLER_CPU, options, err);
     if (!status) {
         now.period_ns = 1000000000 / hz;
-        n_lost_blocked = n_lost_threads = 0;
+        n_lost_blocked = n_lost_ended = n_lost_threads = 0;
+        uses_events = cpu_event_allowed(&event_signal);
         atomic_store(&sampler_of[SAMPLER_CPU].weight, now.period_ns);
         running = true;
         threads_on_start(thread_started);
+        threads_on_end(thread_ended);
         atomic_fetch_add(&threads_watched, 1);
         scan();
     }
@@ -134,32 +179,23 @@ static void cpu_tick(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* How many samples a thread's CPU time was worth, less those that came; a sample may be under way at either
- * end. */
-static uint64_t missing(uint32_t index)
-{
-    const struct capture_thread *t = &now.threads[index];
-    int64_t end_ns = thread_cpu_ns(now.counts[index].tid);
-    if (!t->has_timer || end_ns < 0 || t->begin_cpu_ns < 0) return 0;
-    int64_t expected = (end_ns - t->begin_cpu_ns) / now.period_ns,
-            got = (int64_t)atomic_load(&now.counts[index].n_samples);
-    int64_t slack = 2 + 8000000 / now.period_ns; /* the kernel's tick: 4 ms at the usual 250 Hz, twice */
-    return expected - got > slack ? (uint64_t)(expected - got) : 0;
-}
-
 static void cpu_stop(void)
 {
     pthread_mutex_lock(&lock);
     if (running) {
         scan();
+        int64_t slack = 2 + 8000000 / now.period_ns; /* the kernel's tick: 4 ms at the usual 250 Hz, twice */
         for (uint32_t i = 0; i < now.n_threads; i++) {
-            if (!now.threads[i].used) continue;
-            n_lost_blocked += missing(i);
-            disarm(&now.threads[i]);
+            struct capture_thread *t = &now.threads[i];
+            if (!t->used) continue;
+            n_lost_blocked += missing(i, slack);
+            cpu_event_silence(&t->event);
         }
         atomic_fetch_sub(&threads_watched, 1);
         running = false;
-        capture_end(&now);
+        capture_end(&now); /* and no handler is under way */
+        for (uint32_t i = 0; i < now.n_threads; i++)
+            if (now.threads[i].used) disarm(&now.threads[i]);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -174,9 +210,12 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
     o->period_type = o->types[1];
     o->period = now.period_ns;
     capture_output(&now, false, o);
-    o->n_lost += n_lost_blocked;
-    output_comment(o, "procprof cpu: a sample each %lld us of CPU time of each thread",
-                   (long long)now.period_ns / 1000);
+    o->n_lost += n_lost_blocked + n_lost_ended;
+    output_comment(o, "procprof cpu: a sample each %lld us of CPU time of each thread, by %s",
+                   (long long)now.period_ns / 1000, uses_events ? "perf events" : "CPU timers");
+    if (n_lost_ended)
+        output_comment(o, "lost: %llu samples of threads that ended before they came",
+                       (unsigned long long)n_lost_ended);
     if (n_lost_blocked)
         output_comment(o, "lost: %llu samples of threads that block signal %d",
                        (unsigned long long)n_lost_blocked, now.signal_number);
@@ -201,7 +240,14 @@ static void cpu_free(void)
 static void cpu_forked(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    running = false; /* timers are not inherited; the memory of the parent's capture is left alone */
+    /* Timers are not inherited, descriptors of events are; the memory of the parent's capture is left alone.
+     */
+    for (uint32_t i = 0; running && i < now.n_threads; i++) {
+        if (!now.threads[i].used || now.threads[i].event.fd < 0) continue;
+        atomic_store(&sampler_event_thread[now.threads[i].event.fd], 0);
+        cpu_event_close(&now.threads[i].event);
+    }
+    running = false;
     now = (struct capture){0};
     atomic_store(&sampler_of[SAMPLER_CPU].table, NULL);
     atomic_store(&threads_watched, 0);

@@ -39,7 +39,9 @@ __attribute__((unused)) static void *begin_thread(void *argument)
     void *run_argument = s->argument;
     atomic_store(&s->taken, 0);
     threads_tell_start();
-    return run(run_argument);
+    void *result = run(run_argument);
+    if (atomic_load_explicit(&threads_watched, memory_order_relaxed)) threads_tell_end();
+    return result;
 }
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they stand in for it themselves */

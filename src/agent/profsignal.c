@@ -42,6 +42,18 @@ int profsignal_take(struct err *err)
         "every real-time signal has a handler of the program; name one it can spare (setting \"signal\")");
 }
 
+int profsignal_take_plain(void)
+{
+    static const int candidates[] = {SIGSTKFLT, SIGPROF};
+    for (unsigned i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        struct sigaction now;
+        if (sigaction(candidates[i], NULL, &now)) continue;
+        if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == sampler_handle) return candidates[i];
+        if (now.sa_handler == SIG_DFL && !install(candidates[i])) return candidates[i];
+    }
+    return 0;
+}
+
 int profsignal_send(uint32_t tid, int signal_number, void *value)
 {
     siginfo_t info;

@@ -14,6 +14,10 @@
 /* The signal's number, with our handler in place; a negative error when none is free. */
 int profsignal_take(struct err *err);
 
+/* One that does not queue, for perf events: SIGSTKFLT, which nothing sends, else SIGPROF; 0 when the host
+ * uses both. */
+int profsignal_take_plain(void);
+
 /* To one thread, with this value; false when the thread is gone. */
 int profsignal_send(uint32_t tid, int signal_number, void *value);
 

@@ -181,23 +181,42 @@ void threads_forked(void)
 /* ---- pthread_create */
 
 #define MAX_LISTENERS 4
-static void (*_Atomic listeners[MAX_LISTENERS])(uint32_t tid);
+typedef void (*_Atomic listener)(uint32_t tid);
+static listener at_start[MAX_LISTENERS], at_end[MAX_LISTENERS];
 
-void threads_on_start(void (*started)(uint32_t tid))
+static void add_listener(listener *list, void (*told)(uint32_t tid))
 {
     for (unsigned i = 0; i < MAX_LISTENERS; i++) {
         void (*none)(uint32_t) = NULL;
-        if (atomic_load(&listeners[i]) == started ||
-            atomic_compare_exchange_strong(&listeners[i], &none, started))
-            return;
+        if (atomic_load(&list[i]) == told || atomic_compare_exchange_strong(&list[i], &none, told)) return;
     }
+}
+
+static void tell(listener *list)
+{
+    uint32_t tid = own_tid();
+    for (unsigned i = 0; i < MAX_LISTENERS; i++) {
+        void (*told)(uint32_t) = atomic_load_explicit(&list[i], memory_order_acquire);
+        if (told) told(tid);
+    }
+}
+
+void threads_on_start(void (*started)(uint32_t tid))
+{
+    add_listener(at_start, started);
+}
+
+void threads_on_end(void (*ended)(uint32_t tid))
+{
+    add_listener(at_end, ended);
 }
 
 void threads_tell_start(void)
 {
-    uint32_t tid = own_tid();
-    for (unsigned i = 0; i < MAX_LISTENERS; i++) {
-        void (*listener)(uint32_t) = atomic_load_explicit(&listeners[i], memory_order_acquire);
-        if (listener) listener(tid);
-    }
+    tell(at_start);
+}
+
+void threads_tell_end(void)
+{
+    tell(at_end);
 }

@@ -36,8 +36,13 @@ int threads_start_own(void *(*run)(void *), void *argument, const char *name);
  * back). */
 void threads_on_start(void (*started)(uint32_t tid));
 
+/* The same at its end, when its function has returned (not when it leaves by pthread_exit: the scan finds
+ * out). */
+void threads_on_end(void (*ended)(uint32_t tid));
+
 extern _Atomic int threads_watched; /* above 0: new threads tell; a capture counts itself in */
 void threads_tell_start(void);      /* from a new thread */
+void threads_tell_end(void);        /* from one that ends */
 
 void threads_forked(void);
 

@@ -5,7 +5,7 @@
 #include "agent/output.h"
 #include "agent/symbols.h"
 
-#define MAX_SHOWN 1000
+#define MAX_SHOWN 20000
 
 static uintptr_t shown_address(const struct output_sample *s, const uintptr_t *pcs, unsigned i)
 {

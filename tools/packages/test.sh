@@ -21,3 +21,15 @@ fi
 tools/maven-get tools.profiler:jfr-converter:4.5 d8a5452b26adb11a2a0abf0c53799a6fd60dbccb0647efa5a734e3c46ced3df4 >/dev/null || true
 # A driver of the MySQL protocol: tests/mysql/driver.test.
 tools/maven-get com.mysql:mysql-connector-j:8.4.0 d77962877d010777cff997015da90ee689f0f4bb76848340e1488f2b83332af5 >/dev/null || true
+
+# Databend's engine as a Python module: the largest real host of the agent's tests (176 MB of Rust).
+databend=${XDG_CACHE_HOME:-$HOME/.cache}/procprof-dev/databend
+if [ ! -f "$databend/installed" ]; then
+    mkdir -p "$databend"
+    if python3 -m venv "$databend" >"$databend/log" 2>&1 && "$databend/bin/pip" install --quiet --no-compile databend==1.2.453 >>"$databend/log" 2>&1; then
+        touch "$databend/installed"
+    else
+        tail -3 "$databend/log" >&2
+        echo "pip could not install databend: its engine will not be profiled in the tests" >&2
+    fi
+fi

@@ -1,10 +1,16 @@
 /* sampler.c - see sampler.h. */
 #include "agent/hot/sampler.h"
 
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "agent/hot/raw_syscall.h"
 #include "agent/hot/unwind.h"
 
 struct sampler sampler_of[SAMPLER_COUNT];
 struct epoch sampler_epoch;
+_Atomic uint32_t sampler_event_thread[SAMPLER_MAX_EVENT_FD];
 _Thread_local uint32_t sampler_label_set;
 
 static void count(struct sampler *s, struct stack_table *table, struct sampler_thread *thread, int64_t n,
@@ -25,9 +31,46 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
                     n * atomic_load_explicit(&s->weight, memory_order_relaxed));
 }
 
+/* How many samples of this thread are due since the last time, by its own clock: signals of events do not
+ * queue. The event's timer may run a little ahead of the clock. */
+static int64_t samples_due(struct sampler_thread *thread, int64_t period_ns)
+{
+    struct timespec t = {0, 0};
+    raw_syscall4(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&t, 0, 0);
+    int64_t since_first_ns = t.tv_sec * 1000000000 + t.tv_nsec - thread->first_due_ns + period_ns / 8;
+    uint64_t n = since_first_ns < 0 ? 0 : 1 + (uint64_t)(since_first_ns / period_ns);
+    int64_t due = n > thread->n_due ? (int64_t)(n - thread->n_due) : 0;
+    thread->n_due += (uint64_t)due;
+    return due;
+}
+
+static void handle_event(int fd, bool is_first, void *ucontext)
+{
+    struct sampler *s = &sampler_of[SAMPLER_CPU];
+    if (fd < 0 || fd >= SAMPLER_MAX_EVENT_FD) return;
+    unsigned ticket = epoch_enter(&sampler_epoch);
+    uint32_t index = atomic_load(&sampler_event_thread[fd]);
+    struct stack_table *table = atomic_load(&s->table);
+    if (index && index <= s->n_threads && table) {
+        struct sampler_thread *thread = &s->threads[index - 1];
+        int64_t period_ns = atomic_load_explicit(&s->weight, memory_order_relaxed);
+        int64_t n = samples_due(thread, period_ns);
+        if (n > 0) count(s, table, thread, n, SAMPLER_RUNNING, ucontext);
+        if (is_first) {
+            raw_syscall4(SYS_ioctl, fd, PERF_EVENT_IOC_PERIOD, (long)&period_ns, 0);
+            raw_syscall4(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0, 0);
+        }
+    }
+    epoch_leave(&sampler_epoch, ticket);
+}
+
 void sampler_handle(int signal_number, siginfo_t *info, void *ucontext)
 {
     (void)signal_number;
+    if (info->si_code == POLL_IN || info->si_code == POLL_HUP) { /* hung up: it has stopped after its first */
+        handle_event(info->si_fd, info->si_code == POLL_HUP, ucontext);
+        return;
+    }
     uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
     unsigned which = (unsigned)(value >> 32) ^ SAMPLER_MARK;
     if (which >= SAMPLER_COUNT || (info->si_code != SI_TIMER && info->si_code != SI_QUEUE)) return;

@@ -19,6 +19,9 @@ enum { SAMPLER_CPU, SAMPLER_WALL, SAMPLER_COUNT };
 struct sampler_thread { /* one thread in one capture; the handler counts into it */
     uint32_t tid;
     _Atomic uint64_t n_samples;
+    /* On the thread's CPU clock: when the first sample is due; and (perf events) how many were seen due. */
+    int64_t first_due_ns;
+    uint64_t n_due;
 };
 
 struct sampler {
@@ -33,6 +36,10 @@ struct sampler {
 
 extern struct sampler sampler_of[SAMPLER_COUNT];
 extern struct epoch sampler_epoch;
+
+/* By descriptor of a perf event: index into sampler_of[SAMPLER_CPU].threads, + 1; 0: none of ours. */
+#define SAMPLER_MAX_EVENT_FD 65536
+extern _Atomic uint32_t sampler_event_thread[SAMPLER_MAX_EVENT_FD];
 
 /* The label set of this thread (labels.h); 0: none. */
 extern _Thread_local uint32_t sampler_label_set;
