@@ -217,8 +217,10 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
         output_comment(o, "lost: %llu samples of threads that ended before they came",
                        (unsigned long long)n_lost_ended);
     if (n_lost_blocked)
-        output_comment(o, "lost: %llu samples of threads that block signal %d",
-                       (unsigned long long)n_lost_blocked, now.signal_number);
+        output_comment(o,
+                       "lost: %llu samples that were due did not come (threads that block signal %d, or the "
+                       "kernel's tick)",
+                       (unsigned long long)n_lost_blocked, uses_events ? event_signal : now.signal_number);
     if (n_lost_threads)
         output_comment(o, "lost: %llu threads got no timer", (unsigned long long)n_lost_threads);
     uint64_t n_dropped = atomic_load(&sampler_of[SAMPLER_CPU].n_lost),
