@@ -19,7 +19,7 @@ struct capture_thread { /* beside sampler_thread of the same index */
     bool has_timer;
     struct cpu_event event;
     char name[THREAD_NAME_BYTES];
-    int64_t begin_cpu_ns;
+    int64_t begin_cpu_ns, last_cpu_ns; /* when it was met, when its clock was last read; 0: not yet */
 };
 
 struct capture {

@@ -30,6 +30,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over `now`: the capt
 static struct capture now;
 static bool running;
 static bool uses_events;
+static unsigned n_scans; /* of the capture; every tenth also reads the threads' clocks, in case they end */
+#define CLOCKS_EVERY 10
 static int event_signal;
 static uint64_t n_lost_blocked, n_lost_ended,
     n_lost_threads; /* of threads that block the signal; of threads that
@@ -97,13 +99,29 @@ static void meet(uint32_t tid, void *context)
     if (!arm(c, (uint32_t)index) && errno != ESRCH && errno != EINVAL) n_lost_threads++;
 }
 
+static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most);
+
+/* What may still be under way when a thread is looked at: the kernel's tick, 4 ms at the usual 250 Hz, twice.
+ */
+static int64_t slack(void)
+{
+    return 2 + 8000000 / now.period_ns;
+}
+
 static void scan(void)
 {
+    bool reads_clocks = n_scans++ % CLOCKS_EVERY == 0;
     for (uint32_t i = 0; i < now.n_threads; i++) now.threads[i].seen = false;
     if (threads_each(meet, &now)) return;
     for (uint32_t i = 0; i < now.n_threads; i++) {
-        if (!now.threads[i].used || now.threads[i].seen) continue;
-        disarm(&now.threads[i]);
+        struct capture_thread *t = &now.threads[i];
+        if (!t->used) continue;
+        if (t->seen) {
+            if (reads_clocks) t->last_cpu_ns = thread_cpu_ns(now.counts[i].tid);
+            continue;
+        }
+        n_lost_ended += missing(i, t->last_cpu_ns, slack());
+        disarm(t);
         capture_thread_remove(&now, i);
     }
 }
@@ -120,17 +138,16 @@ static void thread_started(uint32_t tid)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* How many samples of a thread were due by its clock, less those that came; none up to `slack`, for what may
- * still be under way. */
-static uint64_t missing(uint32_t index, int64_t slack)
+/* How many samples of a thread were due by its clock, less those that came; none up to `at_most`, for what
+ * may still be under way. */
+static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most)
 {
     const struct capture_thread *t = &now.threads[index];
-    int64_t end_ns = thread_cpu_ns(now.counts[index].tid);
-    if ((!t->has_timer && t->event.fd < 0) || end_ns < 0 || t->begin_cpu_ns < 0) return 0;
-    int64_t since_first_ns = end_ns - now.counts[index].first_due_ns;
+    if ((!t->has_timer && t->event.fd < 0) || end_cpu_ns <= 0 || t->begin_cpu_ns < 0) return 0;
+    int64_t since_first_ns = end_cpu_ns - now.counts[index].first_due_ns;
     int64_t due = since_first_ns < 0 ? 0 : 1 + since_first_ns / now.period_ns;
     int64_t came = (int64_t)atomic_load(&now.counts[index].n_samples);
-    return due - came > slack ? (uint64_t)(due - came) : 0;
+    return due - came > at_most ? (uint64_t)(due - came) : 0;
 }
 
 static void thread_ended(uint32_t tid)
@@ -141,7 +158,7 @@ static void thread_ended(uint32_t tid)
     pthread_mutex_lock(&lock);
     int64_t index = running ? capture_thread_find(&now, tid) : -1;
     if (index >= 0) {
-        n_lost_ended += missing((uint32_t)index, 0);
+        n_lost_ended += missing((uint32_t)index, thread_cpu_ns(tid), 0);
         disarm(&now.threads[index]);
         capture_thread_remove(&now, (uint32_t)index);
     }
@@ -160,6 +177,7 @@ static int cpu_start(const struct kind_options *options, struct err *err)
     if (!status) {
         now.period_ns = 1000000000 / hz;
         n_lost_blocked = n_lost_ended = n_lost_threads = 0;
+        n_scans = 0;
         uses_events = cpu_event_allowed(&event_signal);
         atomic_store(&sampler_of[SAMPLER_CPU].weight, now.period_ns);
         running = true;
@@ -184,11 +202,10 @@ static void cpu_stop(void)
     pthread_mutex_lock(&lock);
     if (running) {
         scan();
-        int64_t slack = 2 + 8000000 / now.period_ns; /* the kernel's tick: 4 ms at the usual 250 Hz, twice */
         for (uint32_t i = 0; i < now.n_threads; i++) {
             struct capture_thread *t = &now.threads[i];
             if (!t->used) continue;
-            n_lost_blocked += missing(i, slack);
+            n_lost_blocked += missing(i, thread_cpu_ns(now.counts[i].tid), slack());
             cpu_event_silence(&t->event);
         }
         atomic_fetch_sub(&threads_watched, 1);

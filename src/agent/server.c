@@ -70,8 +70,6 @@ static void close_connection(struct connection *c)
     memset(c, 0, sizeof *c);
 }
 
-static void send_now(struct connection *c);
-
 static void begin_sending(struct connection *c)
 {
     const struct response *r = &c->response;
@@ -97,7 +95,6 @@ static void begin_sending(struct connection *c)
     if (c->request.method == HTTP_HEAD) c->n_body = 0;
     c->state = SENDING;
     c->deadline_ms = now_ms() + SEND_LIMIT_MS;
-    send_now(c);
 }
 
 static void answer_status(struct connection *c, int status)
@@ -139,7 +136,7 @@ static void try_request(struct connection *c)
     begin_sending(c);
 }
 
-/* The answer is out: the next request may stand behind the last one already. */
+/* The answer is out: the next request may stand behind it already. */
 static void next_request(struct connection *c)
 {
     drop_response(c);
@@ -155,25 +152,40 @@ static void next_request(struct connection *c)
     c->state = READING;
     c->told_continue = false;
     c->deadline_ms = now_ms() + IDLE_LIMIT_MS;
-    if (c->in.size) try_request(c);
 }
 
-static void send_now(struct connection *c)
+/* True when all is out; else the socket is full, or the connection is gone. */
+static bool send_all(struct connection *c)
 {
     while (c->n_head_sent < c->n_head || c->n_body_sent < c->n_body) {
         bool head = c->n_head_sent < c->n_head;
         const char *from = head ? c->head + c->n_head_sent : c->body + c->n_body_sent;
         size_t left = head ? c->n_head - c->n_head_sent : c->n_body - c->n_body_sent;
         ssize_t n = send(c->fd, from, left, MSG_NOSIGNAL | MSG_DONTWAIT | (head && c->n_body ? MSG_MORE : 0));
-        if (n < 0 && errno == EAGAIN) return;
+        if (n < 0 && errno == EAGAIN) return false;
         if (n <= 0) {
             close_connection(c);
-            return;
+            return false;
         }
         *(head ? &c->n_head_sent : &c->n_body_sent) += (size_t)n;
         c->deadline_ms = now_ms() + SEND_LIMIT_MS;
     }
-    next_request(c);
+    return true;
+}
+
+/* As far as it goes without waiting: many requests may have come in one go. A loop, not a recursion: how many
+ * is up to the client. */
+static void proceed(struct connection *c)
+{
+    for (;;) {
+        if (c->state == SENDING) {
+            if (!send_all(c)) return;
+            next_request(c);
+        }
+        if (c->state != READING || !c->in.size) return;
+        try_request(c);
+        if (c->state != SENDING) return;
+    }
 }
 
 static void read_now(struct connection *c)
@@ -190,7 +202,7 @@ static void read_now(struct connection *c)
     if (c->in.failed)
         close_connection(c);
     else
-        try_request(c);
+        proceed(c);
 }
 
 static void accept_new(void)
@@ -228,6 +240,7 @@ static void deliver_finished(void)
         if (c->state != WAITING || !atomic_load(&c->response.job->done)) continue;
         routes_finish(&c->response, &c->body, &c->n_body);
         begin_sending(c);
+        proceed(c);
     }
     (void)jobs_running(); /* sweeps those nobody waits for any more */
 }
@@ -266,7 +279,7 @@ static void serve_once(void)
         if (!c)
             accept_new();
         else if (c->state == SENDING && (fds[i].revents & POLLOUT))
-            send_now(c);
+            proceed(c);
         else if (c->state == WAITING || (fds[i].revents & (POLLERR | POLLNVAL)))
             close_connection(c); /* the client hung up */
         else if (c->state == READING)

@@ -35,6 +35,7 @@ $(B)/libprocprof.a: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
 
 # The unwinder must not need what most programs do not have.
 CFLAGS_tests_agent_test_unwind = -O2 -fomit-frame-pointer
+CFLAGS_tests_agent_test_cpu = -O2 -fomit-frame-pointer
 
 # Tests reach the inside: they link the objects, not the library.
 $(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)

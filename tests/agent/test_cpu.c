@@ -1,0 +1,311 @@
+/* The CPU profiler against the threads' own clocks: eight threads that use known amounts of CPU time, at 100
+ * Hz and at 1 kHz, by perf events where they are allowed and by CPU timers; short threads; whole stacks.
+ * Built with -O2 -fomit-frame-pointer. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "agent/agent.h"
+#include "agent/hot/sampler.h"
+#include "agent/kinds.h"
+#include "agent/threads.h"
+
+#include "../t.h"
+
+#define MAX_THREADS 8
+
+static volatile uint64_t sink;
+static volatile bool cancel;
+static _Atomic int n_done;
+static sem_t may_end;
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* Work of the kind servers do: callbacks through libc, formatting, numbers, recursion with large and small
+ * frames. */
+static int compare_words(const void *a, const void *b)
+{
+    return (*(const uint32_t *)a > *(const uint32_t *)b) - (*(const uint32_t *)a < *(const uint32_t *)b);
+}
+
+__attribute__((noinline)) static void sort_words(unsigned seed)
+{
+    uint32_t words[512];
+    for (unsigned i = 0; i < 512; i++) words[i] = seed = seed * 1664525 + 1013904223;
+    qsort(words, 512, sizeof *words, compare_words);
+    sink += words[17];
+}
+
+__attribute__((noinline)) static void format_numbers(unsigned seed)
+{
+    char text[256];
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(text, sizeof text, "%u %.6f %s", seed + i, (double)seed / 7, "row");
+        sink += (uint64_t)strtod(strchr(text, ' '), NULL);
+    }
+}
+
+__attribute__((noinline)) static uint64_t descend(unsigned depth, unsigned seed)
+{
+    volatile char frame[96];
+    frame[seed % sizeof frame] = (char)seed;
+    if (depth == 0) {
+        sort_words(seed);
+        format_numbers(seed);
+        return seed;
+    }
+    return descend(depth - 1, seed + 1) + (uint64_t)frame[seed % sizeof frame];
+}
+
+__attribute__((noinline)) static void burn(double seconds)
+{
+    double end = cpu_seconds() + seconds;
+    for (unsigned seed = 1; cpu_seconds() < end; seed++) sink += descend(seed % 30, seed);
+}
+
+struct worker {
+    double goal_s, spent_s;
+    uint32_t tid;
+    pthread_t thread;
+};
+
+static void wait_for_sampling(void)
+{
+    while (!atomic_load(&sampler_of[SAMPLER_CPU].table)) pause_ms(1);
+    pause_ms(5); /* its threads have timers by then: the scan follows at once */
+}
+
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    w->tid = (uint32_t)syscall(SYS_gettid);
+    wait_for_sampling();
+    double begin = cpu_seconds();
+    burn(w->goal_s);
+    w->spent_s = cpu_seconds() - begin;
+    atomic_fetch_add(&n_done, 1);
+    sem_wait(&may_end); /* alive to the end of the capture, without using CPU time */
+    return NULL;
+}
+
+/* A capture until *cancel. */
+static struct output result;
+static double rate_hz;
+
+static void *take(void *argument)
+{
+    struct kind_options options = {
+        .seconds = 50, .has_seconds = true, .rate = (unsigned)rate_hz, .query = ""};
+    struct err err = {0};
+    (void)argument;
+    threads_own_begin();
+    int status = kind_capture(kind_find("profile", 7), &options, &cancel, &result, &err);
+    threads_own_end();
+    if (status) T_FAIL("%s", err.text);
+    return NULL;
+}
+
+static double samples_of(uint32_t tid)
+{
+    double n = 0;
+    for (unsigned i = 0; i < output_n_samples(&result); i++) {
+        const struct output_sample *s = output_sample_at(&result, i);
+        const struct output_label *l = output_labels(&result, s);
+        for (unsigned k = 0; k < s->n_labels; k++)
+            if (!strcmp(l[k].key, "tid") && l[k].num == (int64_t)tid)
+                n += (double)output_values(&result, s)[0];
+    }
+    return n;
+}
+
+static bool has_comment(const char *text)
+{
+    for (unsigned i = 0; i < result.n_comments; i++)
+        if (strstr(result.comments[i], text)) return true;
+    return false;
+}
+
+static void start(const char *settings)
+{
+    struct err err = {0};
+    if (agent_start(settings, &err)) T_FAIL("%s", err.text);
+}
+
+/* True when every thread was counted right. */
+static bool measure(double least_ratio, double hz, unsigned n_threads, double least_s, double step_s)
+{
+    struct worker workers[MAX_THREADS];
+    pthread_t taker;
+    bool good = true;
+    rate_hz = hz;
+    cancel = false;
+    n_done = 0;
+    for (unsigned i = 0; i < n_threads; i++) {
+        workers[i] = (struct worker){.goal_s = least_s + step_s * i};
+        pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+    }
+    pthread_create(&taker, NULL, take, NULL);
+    while (n_done < (int)n_threads) pause_ms(5);
+    pause_ms(50);
+    cancel = true;
+    pthread_join(taker, NULL);
+    for (unsigned i = 0; i < n_threads; i++) sem_post(&may_end);
+    for (unsigned i = 0; i < n_threads; i++) {
+        pthread_join(workers[i].thread, NULL);
+        double ratio = samples_of(workers[i].tid) / hz / workers[i].spent_s;
+        if (ratio >= least_ratio && ratio <= 1.02) continue;
+        good = false;
+        printf("# %.0f Hz, thread %u: %.3f s of CPU time, samples / expected %.4f\n", hz, i,
+               workers[i].spent_s, ratio);
+    }
+    uint64_t n_samples = 0, n_cut = atomic_load(&sampler_of[SAMPLER_CPU].n_incomplete);
+    for (unsigned i = 0; i < output_n_samples(&result); i++)
+        n_samples += (uint64_t)output_values(&result, output_sample_at(&result, i))[0];
+    printf("# %llu samples, %llu stacks did not reach their end\n", (unsigned long long)n_samples,
+           (unsigned long long)n_cut);
+    CHECK(n_samples > 100);
+    CHECK((double)n_cut <= 0.005 * (double)n_samples);
+    return good;
+}
+
+static void within(double least_ratio, double hz, unsigned n_threads, double least_s, double step_s)
+{
+    for (unsigned attempt = 0; attempt < 2; attempt++) {
+        if (measure(least_ratio, hz, n_threads, least_s, step_s)) return;
+        output_free(&result);
+    }
+    T_FAIL("a thread was counted wrong");
+}
+
+TEST(every_thread_within_two_percent_at_100_hz)
+{
+    start("listen=off");
+    within(0.98, 100, 8, 0.65, 0.02);
+}
+
+TEST(every_thread_within_two_percent_at_1_khz)
+{
+    start("listen=off");
+    within(0.98, 1000, 8, 0.2, 0.02);
+}
+
+/* What a thread does after the last tick it sees does not count: on a busy machine that may be some 20 ms. */
+TEST(by_cpu_timers_at_1_khz)
+{
+    start("listen=off,perf=0");
+    within(0.94, 1000, 4, 0.6, 0.1);
+    CHECK(has_comment("CPU timers"));
+}
+
+/* ---- threads that live shorter than a period */
+
+static double short_goal_s, short_total_s;
+static pthread_mutex_t short_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *live_shortly(void *argument)
+{
+    (void)argument;
+    double begin = cpu_seconds();
+    burn(short_goal_s);
+    pthread_mutex_lock(&short_lock);
+    short_total_s += cpu_seconds() - begin;
+    pthread_mutex_unlock(&short_lock);
+    return NULL;
+}
+
+TEST(threads_shorter_than_a_period_are_counted_as_often_as_they_deserve)
+{
+    start("listen=off");
+    double ratio = 0;
+    for (unsigned attempt = 0; attempt < 3; attempt++) {
+        pthread_t taker, one;
+        rate_hz = 100;
+        cancel = false;
+        short_goal_s = 0.003; /* a third of a period */
+        short_total_s = 0;
+        pthread_create(&taker, NULL, take, NULL);
+        wait_for_sampling();
+        while (short_total_s < 2) {
+            pthread_create(&one, NULL, live_shortly, NULL);
+            pthread_join(one, NULL);
+        }
+        cancel = true;
+        pthread_join(taker, NULL);
+        if (!has_comment("perf events")) SKIP("perf events are not allowed here; CPU timers cannot do this");
+        double n = 0;
+        for (unsigned i = 0; i < output_n_samples(&result); i++)
+            n += (double)output_values(&result, output_sample_at(&result, i))[0];
+        ratio = n / 100 / short_total_s;
+        printf("# %.0f samples for %.2f s in threads of 3 ms, %llu lost: %.3f\n", n, short_total_s,
+               (unsigned long long)result.n_lost, ratio);
+        output_free(&result);
+        if (ratio > 0.8 && ratio < 1.2) break; /* some 200 samples: chance alone makes 7 % */
+    }
+    CHECK(ratio > 0.8 && ratio < 1.2);
+}
+
+/* ---- what cannot be sampled is said */
+
+static void *work_deaf(void *argument)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    return work(argument);
+}
+
+TEST(samples_of_a_thread_that_blocks_signals_are_reported_as_lost)
+{
+    start("listen=off");
+    struct worker w = {.goal_s = 0.5};
+    pthread_t taker;
+    rate_hz = 100;
+    pthread_create(&w.thread, NULL, work_deaf, &w);
+    pthread_create(&taker, NULL, take, NULL);
+    while (!n_done) pause_ms(5);
+    cancel = true;
+    pthread_join(taker, NULL);
+    sem_post(&may_end);
+    pthread_join(w.thread, NULL);
+    CHECK(result.n_lost >= 45 && result.n_lost <= 55);
+    CHECK(has_comment("lost:"));
+}
+
+/* The same when it ends before the capture does. */
+TEST(and_so_are_those_of_one_that_has_ended)
+{
+    start("listen=off");
+    struct worker w = {.goal_s = 1};
+    pthread_t taker;
+    rate_hz = 100;
+    pthread_create(&w.thread, NULL, work_deaf, &w);
+    pthread_create(&taker, NULL, take, NULL);
+    while (!n_done) pause_ms(5);
+    pause_ms(300); /* its clock is read five times a second */
+    sem_post(&may_end);
+    pthread_join(w.thread, NULL);
+    pause_ms(100);
+    cancel = true;
+    pthread_join(taker, NULL);
+    CHECK(result.n_lost >= 90 && result.n_lost <= 110);
+}
+
+/* Seconds of CPU time may take minutes on a busy machine. */
+__attribute__((constructor)) static void be_patient(void)
+{
+    setenv("T_SECONDS", "240", 0);
+}
+
+TEST_MAIN()
