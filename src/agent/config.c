@@ -6,12 +6,25 @@
 
 /* Every key there is; the list is in docs/agent.md with what each does. */
 static const char *const known[] = {
-    "listen",   "token",    "max_seconds",  "hz",
-    "exe",      "portfile", "fork",         "signal",
-    "perf",     "frames",   "heap",         "heap_interval",
-    "heap_max", "jemalloc", "contention",   "contention_interval",
-    "dump_dir", "prefix",   "wall",         "labels",
-    "cpu",      "quiet",    "wall_signals",
+    "listen",
+    "token",
+    "max_seconds",
+    "hz",
+    "exe",
+    "portfile",
+    "fork",
+    "signal",
+    "perf",
+    "frames",
+    "heap",
+    "heap_max",
+    "jemalloc",
+    "heap_interval",
+    "quiet",
+    "contention",
+    "contention_interval",
+    "dump_dir",
+    "wall_signals",
 };
 
 #define MAX_PAIRS 32
