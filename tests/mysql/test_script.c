@@ -116,6 +116,7 @@ TEST(limits_hold)
     deep.len = 0;
     for (int i = 0; i < 1000; i++) buf_str(&deep, "{\n");
     CHECK(strstr(run(buf_cstr(&deep)), "nested too deeply") != NULL);
+    buf_free(&deep);
 }
 
 TEST(snapshots_are_kept_listed_compared_and_removed)

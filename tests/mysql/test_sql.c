@@ -178,6 +178,7 @@ TEST(syntax_errors_say_where)
     buf_str(&b, "SELECT ");
     for (int i = 0; i < 100000; i++) buf_str(&b, "(");
     CHECK(says(buf_cstr(&b), "too deep"));
+    buf_free(&b);
 }
 
 TEST(nodes_come_and_go)
