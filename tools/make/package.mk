@@ -24,8 +24,10 @@ package-files: $(GENERATED)
 install: install-files
 install-files: $(GENERATED) $(B)/procprof
 	install -d $(TREE)/lib/procprof/bin
-	for name in pprof jeprof addr2line; do ln -sf ../../../bin/procprof $(TREE)/lib/procprof/bin/$$name; done
-	for script in $(wildcard bin/*.sh); do install -m 755 $$script $(TREE)/lib/procprof/bin/; done
+	for name in pprof jeprof addr2line procprof; do ln -sf ../../../bin/procprof $(TREE)/lib/procprof/bin/$$name; done
+	for script in $(wildcard bin/*); do install -m 755 $$script $(TREE)/lib/procprof/bin/; done
+	[ ! -e $(B)/demo_be ] || install -m 755 $(B)/demo_be $(TREE)/lib/procprof/demo_be
+	ln -sf ../libprocprof.so $(TREE)/lib/procprof/libprocprof.so # demo_be looks for it beside itself
 	install -d $(TREE)/lib/pkgconfig
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' packaging/procprof.pc.in > $(TREE)/lib/pkgconfig/procprof.pc
 	install -D -m 644 $(B)/package/procprof.1 $(TREE)/share/man/man1/procprof.1
