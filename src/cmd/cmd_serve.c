@@ -238,7 +238,10 @@ static int run(int argc, char **argv)
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
     if (n > 0) return command_failf("serve takes no arguments, only options: '%s'", argv[1]);
     if (a.list_settings) return list_settings();
-    return serve(&a);
+    int status = serve(&a);
+    mem_free(a.nodes.items);
+    mem_free(a.settings.items);
+    return status;
 }
 
 COMMAND(serve, "serve", "serve", "the server: nodes, collector, web page, MySQL protocol", run)

@@ -280,7 +280,11 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        status = self.process.wait(30)
+        if status:
+            for line in self.read_log()[-3000:].splitlines():
+                print("#   " + line)
+        return status
 
     def kill(self):
         if self.process and self.process.poll() is None:
