@@ -175,6 +175,18 @@ static void follow_blocks(struct reading *f, struct jfr_events *e, struct jfr_po
     }
 }
 
+/* Is a thread that parks on this waiting for a lock? On a condition it waits for work, as the threads of
+ * every pool do. */
+static bool is_lock_class(const char *name)
+{
+    static const char *const locks[] = {
+        "java.util.concurrent.locks.ReentrantLock$", "java.util.concurrent.locks.ReentrantReadWriteLock$",
+        "java.util.concurrent.locks.StampedLock", "java.util.concurrent.Semaphore$"};
+    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
+        if (!strncmp(name, locks[i], strlen(locks[i]))) return true;
+    return false;
+}
+
 /* Counts of the chunk, by its own numbers, into those of the file, by names. */
 static void add_counts(struct reading *f, const struct jfr_events *e, struct jfr_pools *pools)
 {
@@ -194,6 +206,9 @@ static void add_counts(struct reading *f, const struct jfr_events *e, struct jfr
             else
                 key.kind = JFR_WALL;
         }
+        if (c->kind == JFR_PARK &&
+            (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)key.class_id))))
+            key.kind = JFR_LOCK;
         struct jfr_count *into = jfr_count_slot(&f->counts, &key);
         into->n += c->n;
         if (__builtin_add_overflow(into->value, c->value, &into->value)) into->value = INT64_MAX;
@@ -261,6 +276,7 @@ static const struct kind {
     [JFR_ALLOC] = {"alloc_objects", "alloc_space", "bytes"},
     [JFR_LIVE] = {"inuse_objects", "inuse_space", "bytes"},
     [JFR_LOCK] = {"contentions", "delay", "nanoseconds"},
+    [JFR_PARK] = {"parks", "park", "nanoseconds"},
     [JFR_NATIVE_LOCK] = {"native_contentions", "native_delay", "nanoseconds"},
     [JFR_MALLOC] = {"malloc_objects", "malloc_space", "bytes"},
     [JFR_MALLOC_LIVE] = {"malloc_inuse_objects", "malloc_inuse_space", "bytes"},
@@ -403,7 +419,8 @@ static int read_jfr(const void *data, size_t len, const struct format_options *o
     const uint8_t *bytes = data, *end = bytes + len;
     if (len < 4 || memcmp(bytes, "FLR", 4)) return FORMAT_NOT_MINE;
     if (len < HEADER_BYTES) return err_set(err, ERR_INPUT, "a JFR recording that ends in its first header");
-    struct reading f = {.options = options, .world = {.p = into}, .dropped = bytes};
+    struct reading f = {
+        .options = options, .world = {.p = into, .as_recorded = options->jfr_as_recorded}, .dropped = bytes};
     jfr_world_begin(&f.world);
     int rc = 0;
     for (const uint8_t *at = bytes; rc == 0 && end - at >= HEADER_BYTES;) {

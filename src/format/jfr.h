@@ -153,6 +153,7 @@ enum frame_kind { /* and the name of the mapping that tells it */
 /* What outlives a chunk: the names, frames and stacks that the profile will have. */
 struct jfr_world {
     struct profile *p;
+    bool as_recorded; /* names too */
     struct strtab
         function_names; /* identity of a function: its class, name and descriptor; id -> functions */
     uint32_t *function_of;
@@ -209,6 +210,8 @@ enum jfr_kind {
     JFR_ALLOC,
     JFR_LIVE,
     JFR_LOCK,
+    JFR_PARK, /* jdk.ThreadPark: waits for a lock are JFR_LOCK in the end, the others are threads without work
+               */
     JFR_NATIVE_LOCK,
     JFR_MALLOC,
     JFR_MALLOC_LIVE, /* allocated and not freed up to the end */

@@ -317,7 +317,7 @@ static const struct {
     {"jdk.ObjectAllocationSample", JFR_ALLOC, take_alloc_sample, wanted},
     {"profiler.LiveObject", JFR_LIVE, take_live, wanted},
     {"jdk.JavaMonitorEnter", JFR_LOCK, take_wait, wanted},
-    {"jdk.ThreadPark", JFR_LOCK, take_wait, wanted},
+    {"jdk.ThreadPark", JFR_PARK, take_wait, wanted},
     {"profiler.NativeLock", JFR_NATIVE_LOCK, take_wait, wanted},
     {"profiler.Malloc", JFR_MALLOC, take_malloc, wanted_block},
     {"profiler.Free", JFR_MALLOC, take_free, wanted_block},

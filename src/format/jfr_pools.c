@@ -197,6 +197,29 @@ static void add_class_name(struct buf *out, const char *name, size_t n)
     for (size_t i = 0; i < dimensions; i++) buf_str(out, "[]");
 }
 
+/* Classes that the JVM makes up have a number or an address in their name that differs from run to run,
+ * "Work$$Lambda$32.0x7fd2" or "GeneratedMethodAccessor17": without it profiles of several runs have the same
+ * functions. Returns how much of it stays. */
+static size_t stable_length(const char *name, size_t n)
+{
+    size_t at = n;
+    while (at &&
+           ((name[at - 1] >= '0' && name[at - 1] <= '9') || (name[at - 1] >= 'a' && name[at - 1] <= 'f')))
+        at--;
+    if (at > 3 && name[at - 1] == 'x' && name[at - 2] == '0' && strchr("./+", name[at - 3])) n = at - 3;
+    at = n;
+    while (at && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
+    if (at == n) return n;
+    static const char *const made_up[] = {"$$Lambda$", "GeneratedMethodAccessor",
+                                          "GeneratedConstructorAccessor",
+                                          "GeneratedSerializationConstructorAccessor"};
+    for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++) {
+        size_t m = strlen(made_up[i]);
+        if (at >= m && !memcmp(name + at - m, made_up[i], m)) return i ? at : at - 1;
+    }
+    return n;
+}
+
 uint32_t jfr_pool_class(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_CLASS];
@@ -208,7 +231,7 @@ uint32_t jfr_pool_class(struct jfr_pools *pools, struct jfr_world *w, uint64_t k
     jfr_run(pools->types, &pool->program, &r, slots);
     struct str name = symbol_text(pools, w, slots[CLASS_NAME].number);
     struct buf text = {0};
-    add_class_name(&text, name.s, name.len);
+    add_class_name(&text, name.s, w->as_recorded ? name.len : stable_length(name.s, name.len));
     pool->result[index] = profile_string(w->p, text.data ? text.data : "", text.len);
     buf_free(&text);
     return pool->result[index];
@@ -308,6 +331,19 @@ static uint32_t source_of(struct profile *p, struct str class_name)
     return id;
 }
 
+/* What async-profiler says instead of a frame when it cannot walk on. */
+static bool is_walkers_remark(struct str name)
+{
+    static const char *const remarks[] = {"unknown",           "unknown_Java",     "no_Java_frame",
+                                          "not_walkable_Java", "unknown_nmethod",  "stale_jmethodID",
+                                          "truncated",         "storage_overflow", "GC_active",
+                                          "deoptimized",       "skipped"};
+    if (name.len > 6 && !strncmp(name.s, "break_", 6)) return true;
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+        if (!strcmp(name.s, remarks[i])) return true;
+    return false;
+}
+
 /* The function of the profile for a method. */
 static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, uint32_t method,
                               enum frame_kind kind)
@@ -315,6 +351,8 @@ static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, uint
     bool is_native = kind == FRAME_NATIVE || kind == FRAME_KERNEL;
     /* What the walker says of itself is a frame without a library: [unknown_Java]. */
     struct names n = method_names(pools, w, method);
+    if (!is_native && !w->as_recorded)
+        n.class_name.len = (uint32_t)stable_length(n.class_name.s, n.class_name.len);
     struct buf full = {0}, shown = {0};
     buf_add(&full, n.class_name.s, n.class_name.len);
     buf_char(&full, is_native ? '!' : '.');
@@ -327,7 +365,7 @@ static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, uint
             add_class_name(&shown, n.class_name.s, n.class_name.len);
             buf_char(&shown, '.');
         }
-        bool is_remark = kind == FRAME_NATIVE && !n.class_name.len && n.name.len && *n.name.s != '[';
+        bool is_remark = kind == FRAME_NATIVE && !n.class_name.len && is_walkers_remark(n.name);
         if (is_remark) buf_char(&shown, '[');
         buf_add(&shown, n.name.s, n.name.len);
         if (is_remark) buf_char(&shown, ']');

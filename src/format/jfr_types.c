@@ -20,7 +20,7 @@ uint64_t jfr_varint_slow(struct rd *r)
 
 struct jfr_string jfr_read_string(struct rd *r)
 {
-    struct jfr_string s = {.form = rd_u8(r)};
+    struct jfr_string s = {.form = rd_u8(r), .bytes = (const uint8_t *)""};
     switch (s.form) {
     case JFR_STRING_NULL:
     case JFR_STRING_EMPTY:
@@ -31,8 +31,8 @@ struct jfr_string jfr_read_string(struct rd *r)
     case JFR_STRING_UTF8:
     case JFR_STRING_LATIN1: {
         uint64_t n = jfr_varint(r);
-        s.bytes = rd_bytes(r, n);
-        s.n = s.bytes ? (size_t)n : 0;
+        const uint8_t *bytes = rd_bytes(r, n);
+        if (bytes) s.bytes = bytes, s.n = (size_t)n;
         break;
     }
     case JFR_STRING_CHARS: {

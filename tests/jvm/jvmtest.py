@@ -141,6 +141,97 @@ class Java:
         return len(os.listdir(f"/proc/{self.pid}/task"))
 
 
+    def work(self, what, timeout=60):
+        """Has a Work program do something, and returns the truth it tells: {name: number}."""
+        before = self.output().count("done ")
+        self.say("go " + what)
+        deadline = time.time() + timeout
+        while self.output().count("done ") == before:
+            check(self.alive() and time.time() < deadline, "the Java program did not finish", what, self.output())
+            time.sleep(0.02)
+        last = self.output().split("done ")[-1].splitlines()[0] if self.output().split("done ")[-1].strip() else ""
+        return {k: int(v) for k, v in (pair.split("=") for pair in last.split())}
+
+
+class Collector:
+    """procprof collect --jvm in the background; it samples once this is made."""
+
+    def __init__(self, java, *options, duration=120, env=None, wait=True):
+        self.process = subprocess.Popen(
+            [PROCPROF, "collect", "--jvm", str(getattr(java, "pid", java)), "--duration", str(duration), *map(str, options)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", stdin=subprocess.DEVNULL, cwd=WORK,
+            env=dict(os.environ, **(env or {})))
+        self.errors = ""
+        while wait:
+            line = self.process.stderr.readline()
+            self.errors += line
+            if line.startswith("sampling JVM"):
+                return
+            if not line:
+                self.process.wait()
+                raise AssertionError(f"collect did not start: {self.errors}")
+
+    def end(self, signal_number=signal.SIGINT):
+        """Ends it early; what it has is written. Returns what it said on standard error."""
+        if signal_number:
+            self.process.send_signal(signal_number)
+        try:
+            out, errors = self.process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.errors += errors
+        check(self.process.returncode == 0, self.process.returncode, self.errors)
+        return self.errors
+
+
+def cache():
+    return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "procprof"
+
+
+def async_profiler_library():
+    return os.environ.get("PROCPROF_ASYNC_PROFILER") or str(cache() / "async-profiler-4.5" / "libasyncProfiler.so")
+
+
+def need_async_profiler():
+    need_jdk()
+    if not os.path.exists(async_profiler_library()):
+        raise Skip("async-profiler is not in the cache (tools/setup gets it)")
+
+
+def collapsed(profile, sample, *options):
+    """{stack: value} of one sample type; frames root first, joined by ';'."""
+    done = procprof("convert", "--to", "collapsed", "-s", sample, *options, profile)
+    check(done.returncode == 0, done.stderr)
+    found = {}
+    for line in done.stdout.splitlines():
+        stack, value = line.rsplit(" ", 1)
+        found[stack] = found.get(stack, 0) + int(value)
+    return found
+
+
+def share(stacks, name, of=""):
+    """What part of the stacks with a frame `of` has a frame `name`."""
+    whole = sum(v for s, v in stacks.items() if of in s)
+    return sum(v for s, v in stacks.items() if of in s and name in s.split(";")) / whole if whole else 0
+
+
+def tries(times=3):
+    """A measurement may fail on a busy machine: it is repeated, and the last failure counts."""
+    def wrap(function):
+        def again():
+            for left in range(times - 1, -1, -1):
+                try:
+                    return function()
+                except AssertionError as why:
+                    if not left:
+                        raise
+                    print(f"# again: {why}")
+        again.__name__, again.__doc__ = function.__name__, function.__doc__
+        return again
+    return wrap
+
+
 def procprof(*arguments, timeout=120, user=None, program=None, env=None):
     extra = {"user": user, "group": user} if user is not None else {}
     return subprocess.run([program or PROCPROF, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

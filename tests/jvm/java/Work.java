@@ -47,9 +47,12 @@ public class Work {
         keep = new long[16382]; /* 131072 with its header */
     }
 
-    /** AMOUNT MiB, half in small arrays and half in large ones. */
+    static final Object[] held = new Object[16];
+
+    /** AMOUNT MiB, half in small arrays and half in large ones; some of the large ones stay. */
     static String alloc(int mebibytes) {
         for (int i = 0; i < mebibytes; i++) {
+            held[i % held.length] = keep;
             for (int n = 0; n < 512; n++) small();
             for (int n = 0; n < 4; n++) large();
         }
@@ -105,6 +108,12 @@ public class Work {
         return "monitor_ns=" + monitorWaitNanos + " lock_ns=" + lockWaitNanos;
     }
 
+    /** The compressor takes about 256 KiB from malloc each time. */
+    static String nativeMemory(int times) {
+        for (int i = 0; i < times; i++) new java.util.zip.Deflater().end();
+        return "";
+    }
+
     static long deep(int depth, long x) {
         return depth == 0 ? spin(x) : deep(depth - 1, x + 1) + 1;
     }
@@ -122,6 +131,7 @@ public class Work {
                 case "cpu" -> cpu(amount);
                 case "alloc" -> alloc(amount);
                 case "lock" -> contend(amount);
+                case "native" -> nativeMemory(amount);
                 case "deep" -> {
                     long end = System.nanoTime() + amount * 1_000_000L;
                     while (System.nanoTime() < end) sink += deep(100, 1);
