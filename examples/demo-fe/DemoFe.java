@@ -38,7 +38,7 @@ public class DemoFe {
         SqlDatabase() throws SQLException {
             connection = DriverManager.getConnection(URL);
             report = connection.prepareStatement("SELECT c.region, COUNT(*), SUM(o.amount), AVG(o.amount) FROM orders o"
-                    + " JOIN customers c ON o.customer = c.id WHERE c.region = ? AND o.note LIKE '%urgent%' GROUP BY c.region");
+                    + " JOIN customers c ON o.customer = c.id WHERE c.region = ? AND o.amount * 7 + o.id > 20000 GROUP BY c.region");
             lookUp = connection.prepareStatement("SELECT amount FROM orders WHERE id = ?");
             change = connection.prepareStatement("UPDATE orders SET amount = amount + 1 WHERE id = ?");
         }

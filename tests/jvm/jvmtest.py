@@ -185,6 +185,19 @@ class Collector:
         return self.errors
 
 
+def left_behind(java):
+    """Files of ours in /tmp for this JVM, and descriptors it still has on them."""
+    files = glob.glob(f"/tmp/.procprof-jvm-{java.pid}-*")
+    for fd in os.listdir(f"/proc/{java.pid}/fd") if java.alive() else []:
+        try:
+            target = os.readlink(f"/proc/{java.pid}/fd/{fd}")
+        except OSError:
+            continue
+        if "procprof" in target and "procprof-jvm-test" not in target:
+            files.append(target)
+    return files
+
+
 def cache():
     return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "procprof"
 
