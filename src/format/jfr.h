@@ -26,6 +26,10 @@ uint64_t jfr_varint_slow(struct rd *r);
 static inline uint64_t jfr_varint(struct rd *r)
 {
     if (r->p < r->end && *r->p < 0x80) return *r->p++;
+    if (r->end - r->p > 1 && r->p[1] < 0x80) {
+        r->p += 2;
+        return (uint64_t)(r->p[-2] & 0x7f) | (uint64_t)r->p[-1] << 7;
+    }
     return jfr_varint_slow(r);
 }
 
@@ -134,7 +138,9 @@ struct jfr_pool {
     struct idmap by_key; /* -> index of at, result */
     const uint8_t **at;  /* where the value is */
     uint32_t *result;    /* what it became in the profile; UINT32_MAX: not asked for yet */
-    size_t n, cap, cap_result;
+    size_t *length;      /* of the value in bytes, where keeps_length */
+    bool keeps_length;
+    size_t n, cap, cap_result, cap_length;
     struct jfr_program program;
 };
 
@@ -149,6 +155,22 @@ enum frame_kind { /* and the name of the mapping that tells it */
                   FRAME_OTHER,
                   N_FRAME_KINDS
 };
+
+/* Stacks met in earlier chunks, by their bytes: recorders go on with the same numbers for methods, so the
+ * same stack has the same bytes in the next chunk. What the numbers mean is compared chunk by chunk; when one
+ * means something else, all is forgotten. */
+struct jfr_memo {
+    struct idmap methods; /* key -> meanings */
+    uint64_t *meanings;   /* a hash of class, name and descriptor */
+    size_t n_meanings, cap_meanings;
+    uint64_t layout; /* of a frame, and of the kinds of frames */
+    struct jfr_memo_entry {
+        uint64_t hash1, hash2; /* of the bytes */
+        uint32_t stack;        /* + 1; 0: free */
+    } * entries;
+    size_t n_entries, n_slots;
+};
+void jfr_memo_free(struct jfr_memo *memo);
 
 /* What outlives a chunk: the names, frames and stacks that the profile will have. */
 struct jfr_world {
@@ -169,6 +191,7 @@ struct jfr_world {
     uint32_t *frames_scratch;
     size_t cap_frames_scratch;
     size_t n_truncated, n_unresolved;
+    struct jfr_memo memo;
 };
 void jfr_world_begin(struct jfr_world *world); /* the profile has its main mapping then: java */
 void jfr_world_free(struct jfr_world *world);
@@ -182,7 +205,24 @@ struct jfr_pools { /* of one chunk */
     bool is_async_profiler; /* wrote it: "Native" frames are of libraries, not Java's native methods */
     bool frame_types_known;
     uint8_t kind_of_frame_type[16];
+    unsigned n_plain_frame_fields; /* frames are rows of so many varints; 0: they are more than that */
+    bool memo_checked;
 };
+uint32_t jfr_pool_find(const struct jfr_pool *pool, uint64_t key); /* the entry's index; UINT32_MAX: none */
+void jfr_learn_frame_types(struct jfr_pools *pools, struct jfr_world *w);
+uint32_t jfr_function_named(struct jfr_world *w, const char *name); /* one that no class has */
+uint32_t jfr_location_of(struct jfr_pools *pools, struct jfr_world *w, uint64_t method_key,
+                         uint64_t line_number, uint64_t type);
+
+/* Slots of the programs for stacks and frames. */
+enum { JFR_STACK_TRUNCATED, JFR_STACK_FRAMES };
+enum { JFR_FRAME_METHOD, JFR_FRAME_LINE, JFR_FRAME_TYPE };
+
+uint64_t jfr_method_meaning(const struct jfr_pools *pools,
+                            uint32_t method); /* a hash of class, name and descriptor */
+
+void jfr_stacks_begin(struct jfr_pools *pools);
+void jfr_skip_plain_stack(const struct jfr_pools *pools, struct rd *r);
 
 /* After the types are known. */
 void jfr_pools_begin(struct jfr_pools *pools, struct jfr_types *types, const uint8_t *chunk_end);

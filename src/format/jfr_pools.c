@@ -5,13 +5,11 @@
 #include "base/mem.h"
 #include "format/jfr.h"
 
-enum { UNKNOWN = UINT32_MAX, MAX_FRAMES = 65536 };
+#define UNKNOWN UINT32_MAX
 
 /* Slots of the programs below. */
 enum { CLASS_NAME = 0 };
 enum { METHOD_CLASS, METHOD_NAME, METHOD_DESCRIPTOR };
-enum { STACK_TRUNCATED, STACK_FRAMES };
-enum { FRAME_METHOD, FRAME_LINE, FRAME_TYPE };
 enum { THREAD_OS_NAME, THREAD_JAVA_NAME };
 enum { TEXT };
 
@@ -23,10 +21,10 @@ static const struct jfr_want want_method[] = {{"type", METHOD_CLASS, JFR_NUMBER}
                                               {"descriptor", METHOD_DESCRIPTOR, JFR_NUMBER},
                                               {0}};
 static const struct jfr_want want_stack[] = {
-    {"truncated", STACK_TRUNCATED, JFR_NUMBER}, {"frames", STACK_FRAMES, JFR_FRAMES}, {0}};
-static const struct jfr_want want_frame[] = {{"method", FRAME_METHOD, JFR_NUMBER},
-                                             {"lineNumber", FRAME_LINE, JFR_NUMBER},
-                                             {"type", FRAME_TYPE, JFR_NUMBER},
+    {"truncated", JFR_STACK_TRUNCATED, JFR_NUMBER}, {"frames", JFR_STACK_FRAMES, JFR_FRAMES}, {0}};
+static const struct jfr_want want_frame[] = {{"method", JFR_FRAME_METHOD, JFR_NUMBER},
+                                             {"lineNumber", JFR_FRAME_LINE, JFR_NUMBER},
+                                             {"type", JFR_FRAME_TYPE, JFR_NUMBER},
                                              {0}};
 static const struct jfr_want want_thread[] = {
     {"osName", THREAD_OS_NAME, JFR_TEXT}, {"javaName", THREAD_JAVA_NAME, JFR_TEXT}, {0}};
@@ -56,6 +54,8 @@ void jfr_pools_begin(struct jfr_pools *pools, struct jfr_types *types, const uin
     }
     const struct jfr_type *frame = jfr_type_by_name(types, "jdk.types.StackFrame");
     if (frame) pools->frame_program = jfr_compile(types, frame, want_frame, true);
+    pools->pools[JFR_POOL_STACK].keeps_length = true;
+    jfr_stacks_begin(pools);
 }
 
 static int pool_of(const struct jfr_type *type)
@@ -65,7 +65,7 @@ static int pool_of(const struct jfr_type *type)
     return -1;
 }
 
-static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at)
+static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at, size_t length)
 {
     bool is_new;
     uint32_t *slot = idmap_slot(&pool->by_key, key, &is_new);
@@ -73,6 +73,10 @@ static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at)
     *slot = (uint32_t)pool->n;
     pool->result = mem_grow(pool->result, &pool->cap_result, pool->n + 1, sizeof *pool->result);
     pool->result[pool->n] = UNKNOWN;
+    if (pool->keeps_length) {
+        pool->length = mem_grow(pool->length, &pool->cap_length, pool->n + 1, sizeof *pool->length);
+        pool->length[pool->n] = length;
+    }
     *VEC_PUSH(pool->at, pool->n, pool->cap) = at;
 }
 
@@ -94,9 +98,11 @@ bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
             const uint8_t *at = r.p;
             if (is_text)
                 (void)jfr_read_string(&r);
+            else if (kind == JFR_POOL_STACK && pools->n_plain_frame_fields)
+                jfr_skip_plain_stack(pools, &r);
             else
                 jfr_skip_struct(pools->types, type, &r);
-            if (kind >= 0 && !r.bad) add_entry(&pools->pools[kind], key, at);
+            if (kind >= 0 && !r.bad) add_entry(&pools->pools[kind], key, at, (size_t)(r.p - at));
         }
         /* What was taken is whole: it ends inside the record. */
     }
@@ -109,6 +115,7 @@ void jfr_pools_free(struct jfr_pools *pools)
         idmap_free(&pools->pools[kind].by_key);
         mem_free(pools->pools[kind].at);
         mem_free(pools->pools[kind].result);
+        mem_free(pools->pools[kind].length);
     }
     *pools = (struct jfr_pools){0};
 }
@@ -123,19 +130,20 @@ void jfr_world_free(struct jfr_world *w)
     mem_free(w->stack_start);
     mem_free(w->stack_slots);
     mem_free(w->frames_scratch);
+    jfr_memo_free(&w->memo);
     *w = (struct jfr_world){0};
 }
 
 /* ---- from a key to what it means ---- */
 
 /* A value that was found whole before: it is decoded now that somebody wants it. */
-static struct rd value_at(const struct jfr_pools *pools, const uint8_t *at)
+static inline struct rd value_at(const struct jfr_pools *pools, const uint8_t *at)
 {
     return (struct rd){.p = at, .end = pools->end};
 }
 
 /* The entry's index, or UNKNOWN. */
-static uint32_t find_entry(const struct jfr_pool *pool, uint64_t key)
+uint32_t jfr_pool_find(const struct jfr_pool *pool, uint64_t key)
 {
     uint32_t index;
     return idmap_find(&pool->by_key, key, &index) ? index : UNKNOWN;
@@ -153,7 +161,7 @@ static uint32_t text_at(struct jfr_pools *pools, struct jfr_world *w, const uint
 uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_pool_kind kind, uint64_t key)
 {
     struct jfr_pool *pool = &pools->pools[kind];
-    uint32_t index = find_entry(pool, key);
+    uint32_t index = jfr_pool_find(pool, key);
     if (index == UNKNOWN) return 0;
     if (pool->result[index] != UNKNOWN) return pool->result[index];
     struct rd r = value_at(pools, pool->at[index]);
@@ -223,7 +231,7 @@ static size_t stable_length(const char *name, size_t n)
 uint32_t jfr_pool_class(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_CLASS];
-    uint32_t index = find_entry(pool, key);
+    uint32_t index = jfr_pool_find(pool, key);
     if (index == UNKNOWN || !(pool->program.found & 1u << CLASS_NAME)) return 0;
     if (pool->result[index] != UNKNOWN) return pool->result[index];
     union jfr_slot slots[JFR_MAX_SLOTS] = {0};
@@ -240,7 +248,7 @@ uint32_t jfr_pool_class(struct jfr_pools *pools, struct jfr_world *w, uint64_t k
 uint32_t jfr_pool_thread(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_THREAD];
-    uint32_t index = find_entry(pool, key);
+    uint32_t index = jfr_pool_find(pool, key);
     if (index == UNKNOWN) return 0;
     if (pool->result[index] != UNKNOWN) return pool->result[index];
     union jfr_slot slots[JFR_MAX_SLOTS] = {0};
@@ -265,7 +273,7 @@ static enum frame_kind kind_named(const char *name, bool is_async_profiler)
     return FRAME_OTHER;
 }
 
-static void learn_frame_types(struct jfr_pools *pools, struct jfr_world *w)
+void jfr_learn_frame_types(struct jfr_pools *pools, struct jfr_world *w)
 {
     const char *names[16];
     for (unsigned i = 0; i < 16; i++) {
@@ -308,13 +316,65 @@ static struct names method_names(struct jfr_pools *pools, struct jfr_world *w, u
     struct names names = {.name = symbol_text(pools, w, slots[METHOD_NAME].number),
                           .descriptor = symbol_text(pools, w, slots[METHOD_DESCRIPTOR].number),
                           .class_name = {.s = ""}};
-    uint32_t class_index = find_entry(classes, slots[METHOD_CLASS].number);
+    uint32_t class_index = jfr_pool_find(classes, slots[METHOD_CLASS].number);
     if (class_index != UNKNOWN) {
         r = value_at(pools, classes->at[class_index]);
         jfr_run(pools->types, &classes->program, &r, class_slots);
         names.class_name = symbol_text(pools, w, class_slots[CLASS_NAME].number);
     }
     return names;
+}
+
+/* The text of a symbol where it stands in the file. */
+static struct jfr_string raw_symbol(const struct jfr_pools *pools, uint64_t key)
+{
+    const struct jfr_pool *pool = &pools->pools[JFR_POOL_SYMBOL];
+    uint32_t index = jfr_pool_find(pool, key);
+    struct jfr_string none = {.bytes = (const uint8_t *)""};
+    if (index == UNKNOWN || !(pool->program.found & 1u << TEXT)) return none;
+    union jfr_slot slots[JFR_MAX_SLOTS] = {0};
+    struct rd r = value_at(pools, pool->at[index]);
+    jfr_run(pools->types, &pool->program, &r, slots);
+    r = value_at(pools, slots[TEXT].at);
+    struct jfr_string s = jfr_read_string(&r);
+    if (s.form == JFR_STRING_UTF8 || s.form == JFR_STRING_LATIN1) return s;
+    /* Of others the place is as good as the text: another place is only seen as another meaning. */
+    none.n = (size_t)(r.p - pool->at[index]);
+    none.bytes = pool->at[index];
+    return none;
+}
+
+uint64_t jfr_method_meaning(const struct jfr_pools *pools, uint32_t method)
+{
+    const struct jfr_pool *pool = &pools->pools[JFR_POOL_METHOD], *classes = &pools->pools[JFR_POOL_CLASS];
+    union jfr_slot slots[JFR_MAX_SLOTS] = {0}, class_slots[JFR_MAX_SLOTS] = {0};
+    struct rd r = value_at(pools, pool->at[method]);
+    jfr_run(pools->types, &pool->program, &r, slots);
+    uint32_t class_index = jfr_pool_find(classes, slots[METHOD_CLASS].number);
+    if (class_index != UNKNOWN) {
+        r = value_at(pools, classes->at[class_index]);
+        jfr_run(pools->types, &classes->program, &r, class_slots);
+    }
+    const uint64_t symbols[] = {class_slots[CLASS_NAME].number, slots[METHOD_NAME].number,
+                                slots[METHOD_DESCRIPTOR].number};
+    uint64_t meaning = 0;
+    for (size_t i = 0; i < 3; i++) {
+        struct jfr_string s = raw_symbol(pools, symbols[i]);
+        uint64_t h = s.n;
+        size_t at = 0;
+        for (; at + 8 <= s.n; at += 8) {
+            uint64_t word;
+            memcpy(&word, s.bytes + at, 8);
+            h = (h ^ word) * 0xd6e8feb86659fd93u;
+            h ^= h >> 32;
+        }
+        uint64_t word = 0;
+        memcpy(&word, s.bytes + at, s.n - at);
+        h = (h ^ word) * 0xd6e8feb86659fd93u;
+        meaning = (meaning ^ h ^ h >> 32) * 0x9e3779b97f4a7c15u;
+        meaning ^= meaning >> 31;
+    }
+    return meaning;
 }
 
 /* The source file is not recorded. Java wants a class in a file named after the outermost one, so that is
@@ -380,7 +440,7 @@ static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, uint
 }
 
 /* A function of the profile that no class has. */
-static uint32_t function_named(struct jfr_world *w, const char *name)
+uint32_t jfr_function_named(struct jfr_world *w, const char *name)
 {
     uint32_t identity = strtab_add_cstr(&w->function_names, name);
     if (identity > w->p->n_functions) {
@@ -391,7 +451,8 @@ static uint32_t function_named(struct jfr_world *w, const char *name)
     return w->function_of[identity];
 }
 
-static uint32_t location_of(struct jfr_pools *pools, struct jfr_world *w, const union jfr_slot *frame)
+uint32_t jfr_location_of(struct jfr_pools *pools, struct jfr_world *w, uint64_t method_key,
+                         uint64_t line_number, uint64_t type)
 {
     static const char *const kind_mapping[N_FRAME_KINDS] = {[FRAME_INTERPRETED] = "[interpreted]",
                                                             [FRAME_JIT] = "[jit]",
@@ -401,15 +462,14 @@ static uint32_t location_of(struct jfr_pools *pools, struct jfr_world *w, const 
                                                             [FRAME_KERNEL] = "[kernel]",
                                                             [FRAME_OTHER] = "java"};
     struct jfr_pool *methods = &pools->pools[JFR_POOL_METHOD];
-    uint64_t type = frame[FRAME_TYPE].number;
     enum frame_kind kind = type < 16 ? pools->kind_of_frame_type[type] : FRAME_OTHER;
     bool is_native = kind == FRAME_NATIVE || kind == FRAME_KERNEL;
-    uint32_t method = find_entry(methods, frame[FRAME_METHOD].number), function;
-    uint64_t line = is_native ? 0 : frame[FRAME_LINE].number & 0xffffffff;
+    uint32_t method = jfr_pool_find(methods, method_key), function;
+    uint64_t line = is_native ? 0 : line_number & 0xffffffff;
     if (line >= 1 << 24) line = 0; /* -1: not known */
     if (method == UNKNOWN) {
         w->n_unresolved++;
-        function = function_named(w, "[unknown method]");
+        function = jfr_function_named(w, "[unknown method]");
     } else {
         /* The same method may be seen as native and as Java only in a damaged file: the first decides. */
         if (methods->result[method] == UNKNOWN)
@@ -430,91 +490,4 @@ static uint32_t location_of(struct jfr_pools *pools, struct jfr_world *w, const 
     uint32_t location = profile_add_location(w->p, 0, mapping);
     profile_add_line(w->p, function, (int64_t)line, 0);
     return *slot = location;
-}
-
-static void grow_stack_slots(struct jfr_world *w);
-
-static uint32_t hash_frames(const uint32_t *frames, size_t n)
-{
-    uint64_t h = n;
-    for (size_t i = 0; i < n; i++) h = (h ^ frames[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
-    return (uint32_t)(h ^ h >> 32);
-}
-
-static uint32_t intern_stack(struct jfr_world *w, const uint32_t *frames, size_t n)
-{
-    if (w->n_stacks * 2 >= w->n_stack_slots) grow_stack_slots(w);
-    size_t mask = w->n_stack_slots - 1, i = hash_frames(frames, n) & mask;
-    for (; w->stack_slots[i]; i = (i + 1) & mask) {
-        uint32_t stack = w->stack_slots[i] - 1;
-        uint64_t start = w->stack_start[stack];
-        if (w->stack_start[stack + 1] - start == n &&
-            !memcmp(w->stack_frames + start, frames, n * sizeof *frames))
-            return stack;
-    }
-    w->stack_frames =
-        mem_grow(w->stack_frames, &w->cap_stack_frames, w->n_stack_frames + n + 1, sizeof *w->stack_frames);
-    w->stack_start = mem_grow(w->stack_start, &w->cap_stacks, w->n_stacks + 2, sizeof *w->stack_start);
-    if (!w->n_stacks) w->stack_start[0] = 0;
-    if (n) memcpy(w->stack_frames + w->n_stack_frames, frames, n * sizeof *frames);
-    w->n_stack_frames += n;
-    w->stack_start[w->n_stacks + 1] = w->n_stack_frames;
-    w->stack_slots[i] = (uint32_t)++w->n_stacks;
-    return (uint32_t)w->n_stacks - 1;
-}
-
-static void grow_stack_slots(struct jfr_world *w)
-{
-    size_t n_slots = w->n_stack_slots ? w->n_stack_slots * 2 : 1024;
-    mem_free(w->stack_slots);
-    w->stack_slots = mem_zalloc(n_slots * sizeof *w->stack_slots);
-    w->n_stack_slots = n_slots;
-    for (size_t s = 0; s < w->n_stacks; s++) {
-        size_t i =
-            hash_frames(w->stack_frames + w->stack_start[s], w->stack_start[s + 1] - w->stack_start[s]) &
-            (n_slots - 1);
-        while (w->stack_slots[i]) i = (i + 1) & (n_slots - 1);
-        w->stack_slots[i] = (uint32_t)s + 1;
-    }
-}
-
-uint32_t jfr_stack_of_text(struct jfr_world *w, const char *name)
-{
-    uint32_t function = function_named(w, name);
-    bool is_new;
-    uint32_t *slot = idmap_slot(&w->locations, (uint64_t)function << 32 | N_FRAME_KINDS, &is_new);
-    if (is_new) {
-        *slot = profile_add_location(w->p, 0, 0);
-        profile_add_line(w->p, function, 0, 0);
-    }
-    uint32_t location = *slot;
-    return intern_stack(w, &location, 1);
-}
-
-uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
-{
-    struct jfr_pool *pool = &pools->pools[JFR_POOL_STACK];
-    uint32_t index = find_entry(pool, key);
-    if (index == UNKNOWN || !(pool->program.found & 1u << STACK_FRAMES)) {
-        if (key) w->n_unresolved++;
-        return jfr_stack_of_text(w, key ? "[stack not recorded]" : "[no stack]");
-    }
-    if (pool->result[index] != UNKNOWN) return pool->result[index];
-    if (!pools->frame_types_known) learn_frame_types(pools, w);
-    union jfr_slot slots[JFR_MAX_SLOTS] = {0};
-    struct rd r = value_at(pools, pool->at[index]);
-    jfr_run(pools->types, &pool->program, &r, slots);
-    if (slots[STACK_TRUNCATED].number) w->n_truncated++;
-    r = value_at(pools, slots[STACK_FRAMES].at);
-    uint64_t n = jfr_varint(&r);
-    if (n > MAX_FRAMES) n = MAX_FRAMES;
-    w->frames_scratch =
-        mem_grow(w->frames_scratch, &w->cap_frames_scratch, (size_t)n + 1, sizeof *w->frames_scratch);
-    for (uint64_t i = 0; i < n; i++) {
-        union jfr_slot frame[JFR_MAX_SLOTS] = {0};
-        jfr_run(pools->types, &pools->frame_program, &r, frame);
-        w->frames_scratch[i] = location_of(pools, w, frame);
-    }
-    if (!n) return pool->result[index] = jfr_stack_of_text(w, "[no stack]");
-    return pool->result[index] = intern_stack(w, w->frames_scratch, (size_t)n);
 }

@@ -105,7 +105,7 @@ class Java:
             stdin=subprocess.PIPE, stdout=self.stdout, stderr=subprocess.STDOUT, cwd=cwd or WORK, **extra)
         self.pid = self.process.pid
         Java.running.append(self)
-        deadline = time.time() + 30
+        deadline = time.time() + 90
         while wait and "ready" not in self.output():
             if self.process.poll() is not None or time.time() > deadline:
                 raise AssertionError(f"the Java program did not start: {self.output()}")
@@ -141,7 +141,7 @@ class Java:
         return len(os.listdir(f"/proc/{self.pid}/task"))
 
 
-    def work(self, what, timeout=60):
+    def work(self, what, timeout=180):
         """Has a Work program do something, and returns the truth it tells: {name: number}."""
         before = self.output().count("done ")
         self.say("go " + what)
