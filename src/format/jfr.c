@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 
 enum { HEADER_BYTES = 68, MAX_LIVE_BLOCKS = 8 << 20 };
 
@@ -209,9 +210,7 @@ static void add_counts(struct reading *f, const struct jfr_events *e, struct jfr
         if (c->kind == JFR_PARK &&
             (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)key.class_id))))
             key.kind = JFR_LOCK;
-        struct jfr_count *into = jfr_count_slot(&f->counts, &key);
-        into->n += c->n;
-        if (__builtin_add_overflow(into->value, c->value, &into->value)) into->value = INT64_MAX;
+        jfr_count_add(&f->counts, &key, c->n, c->value);
     }
 }
 
@@ -220,6 +219,7 @@ static void read_chunk(struct reading *f, const struct chunk *c)
     struct jfr_types types = {0};
     struct jfr_pools pools = {0};
     bool is_known = false;
+    f->dropped = c->data;
     if (!c->is_open) {
         is_known = read_by_index(c, &types, &pools);
         if (!is_known) {
@@ -292,11 +292,11 @@ static void add_live_blocks(struct reading *f)
     if (!f->has_frees || f->too_many_blocks) return;
     for (size_t i = 0; i < f->n_live_blocks; i++) {
         const struct live_block *b = &f->live_blocks[i];
-        if (!b->bytes) continue;
-        struct jfr_count *into = jfr_count_slot(
-            &f->counts, &(struct jfr_count){.kind = JFR_MALLOC_LIVE, .stack = b->stack, .thread = b->thread});
-        into->n += b->n;
-        if (__builtin_add_overflow(into->value, b->bytes, &into->value)) into->value = INT64_MAX;
+        if (b->bytes)
+            jfr_count_add(
+                &f->counts,
+                &(struct jfr_count){.kind = JFR_MALLOC_LIVE, .stack = b->stack, .thread = b->thread}, b->n,
+                b->bytes);
     }
 }
 
@@ -413,20 +413,80 @@ static void build(struct reading *f)
     add_notes(f);
 }
 
-static int read_jfr(const void *data, size_t len, const struct format_options *options, struct profile *into,
-                    struct err *err)
+/* ---- the file ---- */
+
+static void reading_begin(struct reading *f, const struct format_options *options, struct profile *into)
 {
-    const uint8_t *bytes = data, *end = bytes + len;
-    if (len < 4 || memcmp(bytes, "FLR", 4)) return FORMAT_NOT_MINE;
-    if (len < HEADER_BYTES) return err_set(err, ERR_INPUT, "a JFR recording that ends in its first header");
-    struct reading f = {
-        .options = options, .world = {.p = into, .as_recorded = options->jfr_as_recorded}, .dropped = bytes};
-    jfr_world_begin(&f.world);
-    int rc = 0;
-    for (const uint8_t *at = bytes; rc == 0 && end - at >= HEADER_BYTES;) {
+    *f = (struct reading){.options = options, .world = {.p = into, .as_recorded = options->jfr_as_recorded}};
+    jfr_world_begin(&f->world);
+}
+
+static void reading_end(struct reading *f)
+{
+    jfr_counts_free(&f->counts);
+    idmap_free(&f->blocks_by_address);
+    mem_free(f->live_blocks);
+    jfr_world_free(&f->world);
+}
+
+struct chunks {
+    struct chunk *items;
+    size_t n_items, cap_items;
+    struct reading *readers; /* one a thread */
+};
+
+static void read_one(void *context, size_t item, unsigned worker)
+{
+    struct chunks *all = context;
+    read_chunk(&all->readers[worker], &all->items[item + 1]);
+}
+
+/* Several chunks at a time, each thread into a profile of its own; then all into the first. false, and
+ * nothing is changed, when the order of the chunks matters: native memory is freed in a later one than it is
+ * taken in. */
+static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_threads)
+{
+    all->readers = mem_array(n_threads, sizeof *all->readers);
+    for (unsigned t = 0; t < n_threads; t++) reading_begin(&all->readers[t], f->options, profile_new());
+    /* async-profiler tells its settings in the first chunk only. */
+    struct reading *first = &all->readers[0];
+    read_chunk(first, &all->items[0]);
+    for (unsigned t = 1; t < n_threads; t++) all->readers[t].settings = first->settings;
+    bool in_order = first->n_live_blocks || first->has_frees;
+    if (!in_order) parallel_for(all->n_items - 1, n_threads, read_one, all);
+    for (unsigned t = 0; t < n_threads; t++)
+        in_order |= all->readers[t].n_live_blocks || all->readers[t].has_frees;
+    for (unsigned t = 0; t < n_threads; t++) {
+        struct reading *one = &all->readers[t];
+        if (!in_order) {
+            jfr_join(&f->world, &f->counts, &one->world, &one->counts);
+            if (one->n_chunks && (!f->n_chunks || one->first_start_ns < f->first_start_ns))
+                f->first_start_ns = one->first_start_ns;
+            if (one->last_end_ns > f->last_end_ns) f->last_end_ns = one->last_end_ns;
+            f->n_chunks += one->n_chunks;
+            f->n_open_chunks += one->n_open_chunks;
+            f->n_lost_bytes += one->n_lost_bytes;
+            f->n_failed += one->n_failed;
+            f->n_cut_records += one->n_cut_records;
+        }
+        struct profile *p = one->world.p;
+        reading_end(one);
+        profile_free(p);
+    }
+    if (!in_order) f->settings = first->settings;
+    mem_free(all->readers);
+    return !in_order;
+}
+
+/* Where the chunks are. */
+static int find_chunks(struct reading *f, const uint8_t *bytes, size_t len, struct chunks *all,
+                       struct err *err)
+{
+    const uint8_t *end = bytes + len;
+    for (const uint8_t *at = bytes; end - at >= HEADER_BYTES;) {
         if (memcmp(at, "FLR", 4)) { /* what is left of a chunk that was cut: on to the next one */
             const uint8_t *next = memmem(at, (size_t)(end - at), "FLR\0\0", 5);
-            f.n_lost_bytes += (size_t)((next ? next : end) - at);
+            f->n_lost_bytes += (size_t)((next ? next : end) - at);
             if (!next) break;
             at = next;
             continue;
@@ -434,20 +494,38 @@ static int read_jfr(const void *data, size_t len, const struct format_options *o
         uint64_t major = be_number(at + 4, 2);
         if (major != 2 && major != 1) {
             if (at == bytes)
-                rc = err_set(err, ERR_UNSUPPORTED,
-                             "JFR version %u; versions 1 and 2 (JDK 9 and later) can be read",
-                             (unsigned)major);
+                return err_set(err, ERR_UNSUPPORTED,
+                               "JFR version %u; versions 1 and 2 (JDK 9 and later) can be read",
+                               (unsigned)major);
+            f->n_lost_bytes += (size_t)(end - at);
             break;
         }
         struct chunk c = chunk_at(at, (size_t)(end - at));
-        read_chunk(&f, &c);
+        *VEC_PUSH(all->items, all->n_items, all->cap_items) = c;
         at += c.size;
     }
-    if (rc == 0) build(&f);
-    jfr_counts_free(&f.counts);
-    idmap_free(&f.blocks_by_address);
-    mem_free(f.live_blocks);
-    jfr_world_free(&f.world);
+    return 0;
+}
+
+static int read_jfr(const void *data, size_t len, const struct format_options *options, struct profile *into,
+                    struct err *err)
+{
+    enum { WORTH_THREADS_BYTES = 8 << 20, MAX_THREADS = 8 };
+    if (len < 4 || memcmp(data, "FLR", 4)) return FORMAT_NOT_MINE;
+    if (len < HEADER_BYTES) return err_set(err, ERR_INPUT, "a JFR recording that ends in its first header");
+    struct reading f;
+    struct chunks all = {0};
+    reading_begin(&f, options, into);
+    int rc = find_chunks(&f, data, len, &all, err);
+    if (rc == 0) {
+        unsigned n_threads = len < WORTH_THREADS_BYTES || all.n_items < 4 ? 1 : parallel_width();
+        if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
+        if (n_threads < 2 || !read_in_parallel(&f, &all, n_threads))
+            for (size_t i = 0; i < all.n_items; i++) read_chunk(&f, &all.items[i]);
+        build(&f);
+    }
+    mem_free(all.items);
+    reading_end(&f);
     return rc;
 }
 

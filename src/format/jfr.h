@@ -221,6 +221,10 @@ enum { JFR_FRAME_METHOD, JFR_FRAME_LINE, JFR_FRAME_TYPE };
 uint64_t jfr_method_meaning(const struct jfr_pools *pools,
                             uint32_t method); /* a hash of class, name and descriptor */
 
+uint32_t jfr_intern_stack(struct jfr_world *w, const uint32_t *frames, size_t n);
+uint32_t jfr_mapping_named(struct jfr_world *w, const char *name,
+                           size_t n); /* index + 1, as locations refer to it */
+
 void jfr_stacks_begin(struct jfr_pools *pools);
 void jfr_skip_plain_stack(const struct jfr_pools *pools, struct rd *r);
 
@@ -274,6 +278,7 @@ struct jfr_counts {
     size_t n_slots;
 };
 struct jfr_count *jfr_count_slot(struct jfr_counts *counts, const struct jfr_count *key);
+void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *key, double n, int64_t value);
 void jfr_counts_free(struct jfr_counts *counts);
 
 struct jfr_settings { /* what the recording says about itself; intervals in ns or bytes, 0: not said */
@@ -303,5 +308,9 @@ struct jfr_events { /* of one chunk */
 void jfr_events_begin(struct jfr_events *e);
 void jfr_event(struct jfr_events *e, uint64_t type, struct rd r); /* r: the record behind its size and type */
 void jfr_events_free(struct jfr_events *e);
+
+/* Counts of `from` (with stacks and strings of its world) become counts of `into`. */
+void jfr_join(struct jfr_world *into, struct jfr_counts *into_counts, const struct jfr_world *from,
+              const struct jfr_counts *from_counts);
 
 #endif

@@ -74,6 +74,13 @@ struct jfr_count *jfr_count_slot(struct jfr_counts *counts, const struct jfr_cou
     return c;
 }
 
+void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *key, double n, int64_t value)
+{
+    struct jfr_count *into = jfr_count_slot(counts, key);
+    into->n += n;
+    if (__builtin_add_overflow(into->value, value, &into->value)) into->value = INT64_MAX;
+}
+
 void jfr_counts_free(struct jfr_counts *counts)
 {
     mem_free(counts->items);

@@ -286,7 +286,7 @@ void jfr_learn_frame_types(struct jfr_pools *pools, struct jfr_world *w)
 }
 
 /* Mapping references are index + 1. */
-static uint32_t mapping_named(struct jfr_world *w, const char *name, size_t n)
+uint32_t jfr_mapping_named(struct jfr_world *w, const char *name, size_t n)
 {
     if (!n) return 0;
     uint32_t id = strtab_add(&w->mapping_names, name, n); /* 1.. in the order they are made */
@@ -300,7 +300,7 @@ static uint32_t mapping_named(struct jfr_world *w, const char *name, size_t n)
 
 void jfr_world_begin(struct jfr_world *w)
 {
-    (void)mapping_named(w, "java", 4);
+    (void)jfr_mapping_named(w, "java", 4);
 }
 
 struct names {
@@ -483,9 +483,9 @@ uint32_t jfr_location_of(struct jfr_pools *pools, struct jfr_world *w, uint64_t 
     uint32_t mapping = 0;
     if (kind == FRAME_NATIVE && method != UNKNOWN) {
         struct str library = method_names(pools, w, method).class_name;
-        mapping = mapping_named(w, library.s, library.len);
+        mapping = jfr_mapping_named(w, library.s, library.len);
     } else if (kind != FRAME_NATIVE) {
-        mapping = mapping_named(w, kind_mapping[kind], strlen(kind_mapping[kind]));
+        mapping = jfr_mapping_named(w, kind_mapping[kind], strlen(kind_mapping[kind]));
     }
     uint32_t location = profile_add_location(w->p, 0, mapping);
     profile_add_line(w->p, function, (int64_t)line, 0);

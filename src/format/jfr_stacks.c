@@ -90,7 +90,7 @@ static void grow_stack_slots(struct jfr_world *w)
     }
 }
 
-static uint32_t intern_stack(struct jfr_world *w, const uint32_t *frames, size_t n)
+uint32_t jfr_intern_stack(struct jfr_world *w, const uint32_t *frames, size_t n)
 {
     if (w->n_stacks * 2 >= w->n_stack_slots) grow_stack_slots(w);
     size_t mask = w->n_stack_slots - 1, i = hash_frames(frames, n) & mask;
@@ -122,7 +122,7 @@ uint32_t jfr_stack_of_text(struct jfr_world *w, const char *name)
         profile_add_line(w->p, function, 0, 0);
     }
     uint32_t location = *slot;
-    return intern_stack(w, &location, 1);
+    return jfr_intern_stack(w, &location, 1);
 }
 
 /* ---- known again ---- */
@@ -242,7 +242,7 @@ static uint32_t decode_stack(struct jfr_pools *pools, struct jfr_world *w, const
         w->frames_scratch[i] = jfr_location_of(pools, w, frame[JFR_FRAME_METHOD].number,
                                                frame[JFR_FRAME_LINE].number, frame[JFR_FRAME_TYPE].number);
     }
-    return intern_stack(w, w->frames_scratch, (size_t)n);
+    return jfr_intern_stack(w, w->frames_scratch, (size_t)n);
 }
 
 uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
