@@ -210,11 +210,20 @@ static void add_class_name(struct buf *out, const char *name, size_t n)
  * functions. Returns how much of it stays. */
 static size_t stable_length(const char *name, size_t n)
 {
-    size_t at = n;
-    while (at &&
-           ((name[at - 1] >= '0' && name[at - 1] <= '9') || (name[at - 1] >= 'a' && name[at - 1] <= 'f')))
-        at--;
-    if (at > 3 && name[at - 1] == 'x' && name[at - 2] == '0' && strchr("./+", name[at - 3])) n = at - 3;
+    /* "+0x00007f7cb0000a08", and the JDK puts "/1160460865" behind it */
+    size_t at = n, end = n;
+    while (at && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
+    if (at > 1 && at < n && (name[at - 1] == '/' || name[at - 1] == '.')) end = at - 1;
+    for (int round = 0; round < 2; round++, end = n) {
+        at = end;
+        while (at &&
+               ((name[at - 1] >= '0' && name[at - 1] <= '9') || (name[at - 1] >= 'a' && name[at - 1] <= 'f')))
+            at--;
+        if (at < end && at > 3 && name[at - 1] == 'x' && name[at - 2] == '0' && strchr("./+", name[at - 3])) {
+            n = at - 3;
+            break;
+        }
+    }
     at = n;
     while (at && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
     if (at == n) return n;
