@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 #include "symbol/dwarf_int.h"
+#include "symbol/image.h"
+#include "symbol/symbol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,6 +44,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 sum += (s->function ? strlen(s->function) : 0) + (s->call_file ? strlen(s->call_file) : 0);
             if (hits[i].file) sum += strlen(hits[i].file);
         }
+    }
+    struct image *image = d ? image_build(d, "", NULL) : NULL;
+    if (image) {
+        uint64_t addresses[N_ADDRESSES];
+        struct symbol_result r;
+        for (size_t i = 0; i < N_ADDRESSES; i++) addresses[i] = d->main->code_min + i * 5;
+        if (!image_lookup(image, addresses, N_ADDRESSES, &(struct image_want){.n_threads = 1}, &r)) abort();
+        symbol_result_free(&r);
+        image_free(image);
     }
     dwarf_close(d);
     names_free(names);

@@ -66,12 +66,14 @@ static int run(int argc, char **argv)
     const char *output = "-", *binary = NULL, *cache = NULL;
     struct option_list search = {0};
     bool force = false, demangle_only = false, no_inlines = false, no_cache = false, symbols_only = false;
-    int64_t n_threads = 0;
+    int64_t n_threads = 0, pid = 0;
     const struct option table[] = {
         {'o', "output", OPTION_TEXT, &output, "FILE",
          "where the profile goes (profile.proto, gzip); - is standard output"},
         {0, "path", OPTION_LIST, &search, "FOLDER",
          "look here for programs, libraries and debug files; may be given often"},
+        {0, "pid", OPTION_INT, &pid, "PID",
+         "the process it came from, still alive: its own files, deleted ones too"},
         {0, "binary", OPTION_TEXT, &binary, "FILE", "the program, in place of the one the profile names"},
         {0, "force", OPTION_FLAG, &force, NULL, "also for locations that have names already"},
         {0, "no-inlines", OPTION_FLAG, &no_inlines, NULL, "one frame per address"},
@@ -106,6 +108,7 @@ static int run(int argc, char **argv)
     struct symbolizer *symbolizer =
         symbolizer_new(&(struct symbol_options){.cache_dir = no_cache ? "" : cache,
                                                 .search = folders,
+                                                .pid = pid > 0 && pid <= INT32_MAX ? (int)pid : 0,
                                                 .n_threads = n_threads > 0 ? (unsigned)n_threads : 0,
                                                 .no_inlines = no_inlines,
                                                 .symbol_table_only = symbols_only});

@@ -76,8 +76,8 @@ static bool open_object(struct work *w, uint32_t mapping, struct symbol_object *
     const struct mapping *m = &w->profile->mappings[mapping];
     const char *file = profile_text(w->profile, m->filename), *id = profile_text(w->profile, m->build_id);
     if (w->options->binary && mapping == 0) file = w->options->binary, id = "";
-    if (is_pseudo(file) && !*id) return false;
     struct err err = {0};
+    if (is_pseudo(file) && !*id) return symbolizer_open_jit(w->symbolizer, ret_object, &err) == 0;
     if (symbolizer_open(w->symbolizer, file, id, ret_object, &err) == 0) return true;
     warn(w, err.text);
     return false;

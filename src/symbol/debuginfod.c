@@ -7,6 +7,7 @@
 #include "symbol/debuginfod.h"
 
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +31,28 @@ static char *cache_dir(void)
     return NULL;
 }
 
+/* Loaded when it is needed: with all that it brings along, it takes longer to load than most lookups take. */
+static struct {
+    CURLcode (*global_init)(long);
+    CURL *(*easy_init)(void);
+    CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
+    CURLcode (*easy_perform)(CURL *);
+    void (*easy_cleanup)(CURL *);
+    bool loaded;
+} lib;
+
 static void init_curl(void)
 {
-    curl_global_init(CURL_GLOBAL_DEFAULT);
+    void *handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!handle) handle = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return;
+    *(void **)&lib.global_init = dlsym(handle, "curl_global_init");
+    *(void **)&lib.easy_init = dlsym(handle, "curl_easy_init");
+    *(void **)&lib.easy_setopt = dlsym(handle, "curl_easy_setopt");
+    *(void **)&lib.easy_perform = dlsym(handle, "curl_easy_perform");
+    *(void **)&lib.easy_cleanup = dlsym(handle, "curl_easy_cleanup");
+    lib.loaded = lib.global_init && lib.easy_init && lib.easy_setopt && lib.easy_perform &&
+                 lib.easy_cleanup && lib.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
 static long timeout_s(void)
@@ -45,22 +65,22 @@ static long timeout_s(void)
 /* 1: got it; 0: the server does not have it; -1: it could not be asked. */
 static int download(const char *url, FILE *to)
 {
-    CURL *curl = curl_easy_init();
+    CURL *curl = lib.loaded ? lib.easy_init() : NULL;
     if (!curl) return -1;
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, to);
-    curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 8L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    lib.easy_setopt(curl, CURLOPT_URL, url);
+    lib.easy_setopt(curl, CURLOPT_WRITEDATA, to);
+    lib.easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+    lib.easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+    lib.easy_setopt(curl, CURLOPT_MAXREDIRS, 8L);
+    lib.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    lib.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     /* Time-limited by progress: a large file may take long, a silent server may not. */
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, timeout_s() < 10 ? timeout_s() : 10L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 100L * 1024);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, timeout_s());
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "procprof");
-    CURLcode rc = curl_easy_perform(curl);
-    curl_easy_cleanup(curl);
+    lib.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, timeout_s() < 10 ? timeout_s() : 10L);
+    lib.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 100L * 1024);
+    lib.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, timeout_s());
+    lib.easy_setopt(curl, CURLOPT_USERAGENT, "procprof");
+    CURLcode rc = lib.easy_perform(curl);
+    lib.easy_cleanup(curl);
     return rc == CURLE_OK ? 1 : rc == CURLE_HTTP_RETURNED_ERROR ? 0 : -1;
 }
 

@@ -17,6 +17,7 @@
 #include "symbol/dwarf.h"
 #include "symbol/image.h"
 #include "symbol/names.h"
+#include "symbol/process_files.h"
 #include "symbol/scope.h"
 #include "symbol/symtab.h"
 
@@ -153,6 +154,20 @@ static struct elf *try_file(char *path, const char *build_id, struct err *err)
     return elf;
 }
 
+/* The file that the process really runs: in its own root, or the one that was deleted or replaced since. */
+static void open_of_process(struct symbol_object *o, const char *path, const char *clean,
+                            const char *build_id)
+{
+    int pid = o->owner->options.pid;
+    char *held = process_deleted_file(pid, path);
+    if (held) o->elf = try_file(held, build_id, NULL);
+    if (o->elf) return;
+    o->elf = try_file(mem_printf("/proc/%d/root%s", pid, clean), build_id, NULL);
+    if (!o->elf) return;
+    mem_free(o->root);
+    o->root = mem_printf("/proc/%d/root", pid);
+}
+
 static int open_elf(struct symbol_object *o, const char *path, const char *build_id, struct err *err)
 {
     struct debugfile_places places = places_of(o);
@@ -160,7 +175,9 @@ static int open_elf(struct symbol_object *o, const char *path, const char *build
     const char *deleted = path ? strstr(path, " (deleted)") : NULL;
     char *clean =
         path ? mem_strndup(path, deleted && !deleted[10] ? (size_t)(deleted - path) : strlen(path)) : NULL;
-    if (clean && *clean) o->elf = try_file(mem_strdup(clean), build_id, &first);
+    int pid = o->owner->options.pid;
+    if (pid > 0 && clean && clean[0] == '/') open_of_process(o, path, clean, build_id);
+    if (!o->elf && clean && *clean) o->elf = try_file(mem_strdup(clean), build_id, &first);
     for (const char *const *p = places.search; p && *p && !o->elf && clean; p++) {
         if (build_id && *build_id)
             o->elf = try_file(mem_printf("%s/%s/%s", *p, build_id, base_name(clean)), build_id, NULL);
@@ -275,6 +292,15 @@ int symbolizer_open(struct symbolizer *s, const char *path, const char *build_id
     }
     pthread_mutex_unlock(&s->lock);
     if (rc == 0) *ret_object = o;
+    return rc;
+}
+
+int symbolizer_open_jit(struct symbolizer *s, struct symbol_object **ret_object, struct err *err)
+{
+    char *path = s->options.pid > 0 ? process_perf_map(s->options.pid) : NULL;
+    if (!path) return err_set(err, ERR_NOT_FOUND, "no perf-PID.map of the process");
+    int rc = symbolizer_open(s, path, NULL, ret_object, err);
+    mem_free(path);
     return rc;
 }
 

@@ -16,8 +16,9 @@
 struct symbol_options {        /* all zero: the defaults */
     const char *cache_dir;     /* NULL: the user's cache folder; "": no cache */
     const char *const *search; /* folders searched for binaries and debug files, NULL-ended; may be NULL */
-    unsigned n_threads;        /* 0: as many as there are cores */
-    bool no_demangle;          /* function = linkage name */
+    int pid; /* a live process: its files are looked at through /proc, also deleted ones; 0: none */
+    unsigned n_threads; /* 0: as many as there are cores */
+    bool no_demangle;   /* function = linkage name */
     bool no_inlines;
     bool no_debuginfod;     /* never ask, even when DEBUGINFOD_URLS is set */
     bool symbol_table_only; /* no DWARF: names without files and lines, fast */
@@ -43,6 +44,10 @@ void symbolizer_free(struct symbolizer *s); /* NULL is fine; objects go with it 
  * The object is kept and shared. */
 int symbolizer_open(struct symbolizer *s, const char *path, const char *build_id_hex,
                     struct symbol_object **ret_object, struct err *err);
+
+/* Names of code that the process (options.pid) made at run time, from its perf-PID.map; ERR_NOT_FOUND when it
+ * writes none. */
+int symbolizer_open_jit(struct symbolizer *s, struct symbol_object **ret_object, struct err *err);
 
 const char *symbol_object_path(const struct symbol_object *o);     /* the file that was opened */
 const char *symbol_object_build_id(const struct symbol_object *o); /* hex, "" when it has none */

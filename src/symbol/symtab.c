@@ -37,7 +37,7 @@ static int compare(const void *a_, const void *b_)
 /* Sorts, keeps the best of each address, closes sizes that were not told. */
 static void finish(struct candidates *c, struct symtab *table)
 {
-    qsort(c->items, c->n, sizeof *c->items, compare);
+    if (c->n) qsort(c->items, c->n, sizeof *c->items, compare);
     table->entries = mem_array(c->n, sizeof *table->entries);
     table->n_entries = 0;
     for (size_t i = 0; i < c->n;) {
