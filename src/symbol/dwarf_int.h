@@ -304,7 +304,7 @@ void dwarf_find_places(struct dwarf *d);
  * at. */
 void dwarf_units_of_few(struct dwarf *d, const struct query *queries, size_t n, struct unit **units);
 
-/* The k-th unit, innermost first, that has code at the address; NULL: no more. */
+/* The k-th unit, in the order of the file, that has code at the address; NULL: no more. */
 struct unit *dwarf_unit_at(struct dwarf *d, uint64_t address, unsigned k);
 
 #endif

@@ -84,7 +84,8 @@ static void find_few(void *context, struct unit *u, uint64_t low, uint64_t high)
 {
     struct few *few = context;
     for (size_t i = 0; i < few->n; i++)
-        if (few->queries[i].address >= low && few->queries[i].address < high && range_is_code(u, low, high))
+        if (few->queries[i].address >= low && few->queries[i].address < high && range_is_code(u, low, high) &&
+            (!few->units[i] || u < few->units[i]))
             few->units[i] = u;
 }
 
@@ -155,9 +156,19 @@ struct unit *dwarf_unit_at(struct dwarf *d, uint64_t address, unsigned k)
         else
             high = middle;
     }
-    for (size_t i = low, tries = 0; i > 0 && d->places_of_code[i - 1].max_high > address && tries < 4096;
-         i--, tries++)
-        if (d->places_of_code[i - 1].high > address && k-- == 0)
-            return &d->main->units[d->places_of_code[i - 1].unit];
+    uint32_t found[16];
+    size_t n = 0, tries = 0;
+    for (size_t i = low; i > 0 && d->places_of_code[i - 1].max_high > address && tries < 4096 && n < 16;
+         i--, tries++) {
+        const struct place *p = &d->places_of_code[i - 1];
+        if (p->high <= address) continue;
+        size_t at = n;
+        while (at > 0 && found[at - 1] > p->unit) at--;
+        if (at > 0 && found[at - 1] == p->unit) continue;
+        memmove(found + at + 1, found + at, (n - at) * sizeof *found);
+        found[at] = p->unit;
+        n++;
+    }
+    if (k < n) return &d->main->units[found[k]];
     return NULL;
 }
