@@ -604,7 +604,7 @@ static int read_samples(struct proto *m, struct rd r)
     parallel_for(n_parts, parallel_width(), read_part, &reading);
     for (size_t i = 0; i < n_parts && !rc; i++) {
         rc = parts[i].rc;
-        if (rc) *m->err = parts[i].err;
+        if (rc && m->err) *m->err = parts[i].err;
     }
     if (!rc) {
         close_label_gaps(m, parts, n_parts);
