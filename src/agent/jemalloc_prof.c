@@ -202,38 +202,63 @@ static bool is_dump_name(const char *name, const char *start)
            !strchr(name, '/');
 }
 
+struct dump_file {
+    uint64_t number; /* SEQ of its name: jemalloc counts its dumps */
+    long long n_bytes, written_s;
+    char name[256];
+};
+
+static uint64_t dump_number(const char *name, const char *start)
+{
+    return strtoull(name + strlen(start), NULL, 10);
+}
+
+#define MAX_DUMP_FILES 4096
+
+/* Oldest first, as they were written. */
 void jemalloc_list_dumps(struct pages_buf *reply)
 {
     const struct jemalloc *j = driven();
     char folder[256], start[128], path[600];
+    struct pages_buf list = {.limit = MAX_DUMP_FILES * sizeof(struct dump_file)};
     if (!j) return;
     dump_place(j, folder, sizeof folder, start, sizeof start);
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
         struct stat status;
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (is_dump_name(e->d_name, start) && !stat(path, &status))
-            pages_buf_format(reply, "%s %lld %lld\n", e->d_name, (long long)status.st_size,
-                             (long long)status.st_mtime);
+        if (!is_dump_name(e->d_name, start) || stat(path, &status)) continue;
+        struct dump_file f = {.number = dump_number(e->d_name, start),
+                              .n_bytes = (long long)status.st_size,
+                              .written_s = (long long)status.st_mtime};
+        snprintf(f.name, sizeof f.name, "%s", e->d_name);
+        pages_buf_bytes(&list, &f, sizeof f);
     }
     if (d) closedir(d);
+    struct dump_file *files = (struct dump_file *)(void *)list.data;
+    size_t n = list.size / sizeof *files;
+    for (size_t i = 0; i < n; i++) { /* qsort may call malloc */
+        size_t oldest = i;
+        for (size_t k = i + 1; k < n; k++)
+            if (files[k].number < files[oldest].number) oldest = k;
+        struct dump_file f = files[oldest];
+        files[oldest] = files[i];
+        pages_buf_format(reply, "%s %lld %lld\n", f.name, f.n_bytes, f.written_s);
+    }
+    pages_buf_free(&list);
 }
 
 /* The newest dump file's name; false when there is none. */
 static bool newest_dump(const char *folder, const char *start, char *name, size_t size)
 {
-    struct timespec newest = {0};
+    uint64_t newest = 0;
     bool found = false;
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
-        struct stat status;
-        char path[600];
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (!is_dump_name(e->d_name, start) || stat(path, &status)) continue;
-        if (found && (status.st_mtim.tv_sec < newest.tv_sec ||
-                      (status.st_mtim.tv_sec == newest.tv_sec && status.st_mtim.tv_nsec <= newest.tv_nsec)))
-            continue;
-        newest = status.st_mtim;
+        if (!is_dump_name(e->d_name, start)) continue;
+        uint64_t number = dump_number(e->d_name, start);
+        if (found && number < newest) continue;
+        newest = number;
         snprintf(name, size, "%s", e->d_name);
         found = true;
     }
