@@ -82,12 +82,14 @@ int jemalloc_text_parse(const char *text, size_t n_bytes, struct output *o, stru
     uint64_t rate, pc, v[4];
     uintptr_t pcs[MAX_FRAMES];
     unsigned n_pcs = 0;
-    bool has_stack = false;
+    bool has_stack = false, is_whole = false;
     if (!next_line(&t, &line) || !take(&line, "heap_v2/") || !number(&line, 10, &rate))
         return err_set(err, ERR_INPUT, "jemalloc's dump does not start with heap_v2/RATE");
     o->period = (int64_t)rate;
-    while (next_line(&t, &line) && !take(&line, "MAPPED_LIBRARIES")) {
-        if (take(&line, "@")) {
+    while (!is_whole && next_line(&t, &line)) {
+        if (take(&line, "MAPPED_LIBRARIES")) {
+            is_whole = true;
+        } else if (take(&line, "@")) {
             for (n_pcs = 0; n_pcs < MAX_FRAMES && take(&line, "0x") && number(&line, 16, &pc); n_pcs++)
                 pcs[n_pcs] = (uintptr_t)pc;
             has_stack = true;
@@ -100,5 +102,9 @@ int jemalloc_text_parse(const char *text, size_t n_bytes, struct output *o, stru
             has_stack = false;
         }
     }
+    if (!is_whole)
+        return err_set(
+            err, ERR_INPUT,
+            "jemalloc's dump ends before its list of libraries: it is still being written, or was cut");
     return 0;
 }
