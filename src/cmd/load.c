@@ -28,7 +28,8 @@ struct source {
     int rc;
 };
 
-static void tell(const struct load_options *o, bool is_warning, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void tell(const struct load_options *o, bool is_warning,
+                                                       const char *format, ...)
 {
     char line[1024];
     va_list args;

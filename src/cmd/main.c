@@ -17,7 +17,7 @@ void command_register(struct command *command)
     *at = command;
 }
 
-static void say(const char *kind, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *format, va_list args)
 {
     fflush(stdout);
     fprintf(stderr, "procprof: %s", kind);

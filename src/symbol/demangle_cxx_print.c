@@ -540,7 +540,7 @@ static void print_node(struct printer *p, const struct node *n)
         break;
     case NODE_DTOR:
         text(p, "~");
-        /* fallthrough */
+        __attribute__((fallthrough));
     case NODE_CTOR:
         print(p, n->a);
         break;

@@ -405,7 +405,7 @@ static void v0_path(struct v0 *v, bool in_value)
     case 'M':
     case 'X':
         v0_impl_path(v);
-        /* fallthrough */
+        __attribute__((fallthrough));
     case 'Y':
         v0_text(v, "<");
         v0_type(v);
