@@ -63,7 +63,7 @@ static uint32_t tree_add_node(struct tree *t, uint32_t parent, uint32_t function
     *VEC_PUSH(t->nodes, t->n_nodes, t->cap_nodes) = (struct node){.function = function, .parent = parent};
     if (t->cap_self < t->n_nodes * t->n_values)
         t->self = mem_grow(t->self, &t->cap_self, t->n_nodes * t->n_values, sizeof *t->self);
-    memset(t->self + (size_t)id * t->n_values, 0, t->n_values * sizeof *t->self);
+    if (t->n_values) memset(t->self + (size_t)id * t->n_values, 0, t->n_values * sizeof *t->self);
     return id;
 }
 
