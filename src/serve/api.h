@@ -17,7 +17,7 @@ http_handler api_profiles, api_raw, api_timeline, api_flame, api_top, api_dot, a
 /* api_other.c */
 http_handler api_page_file, api_events, api_metrics, api_healthz;
 /* starrocks_pages.c */
-http_handler starrocks_page, starrocks_file, starrocks_list, starrocks_raw;
+http_handler starrocks_page, starrocks_file, starrocks_list, starrocks_raw, starrocks_other;
 
 /* Which profiles a request means (docs/api.md, selectors); prefix "" or "base_". False: an answer was made.
  * Both lists empty is not an error here. mem_free the list. */

@@ -40,6 +40,7 @@ static const struct http_route routes[] = {
     {"GET", "/proc_profile/file", NEED_LOOK, starrocks_file, 0},
     {"GET", "/api/proc_profile/list", NEED_LOOK, starrocks_list, 0},
     {"GET", "/api/proc_profile/raw", NEED_LOOK, starrocks_raw, 0},
+    {"GET", "/api/proc_profile/@", NEED_LOOK, starrocks_other, 0},
 };
 
 /* Whether path is of the pattern; numbers and the word go into *q. */

@@ -193,6 +193,11 @@ void starrocks_list(struct http_request *q, struct http_answer *a)
     mem_free(list.items);
 }
 
+void starrocks_other(struct http_request *q, struct http_answer *a)
+{
+    http_error(a, 500, "Not support action: '%s'", q->word); /* a backend's own words */
+}
+
 /* ---- the page ---- */
 
 static void escaped(struct buf *out, const char *text)
