@@ -1,6 +1,6 @@
 /* flame_tool.c - makes what the page's tests and benchmarks look at.
  *
- *   flame_tool html|data SOURCE [BASE] > OUT       SOURCE: a file, or made:N (a call tree of about N nodes),
+ *   flame_tool html|data|proto SOURCE [BASE] > OUT       SOURCE: a file, or made:N (a call tree of about N nodes),
  * short:N (the same with short names), odd (every oddity), none (no samples)
  */
 #include <stdio.h>
@@ -148,6 +148,8 @@ int main(int argc, char **argv)
     struct err err;
     if (!strcmp(argv[1], "data"))
         flame_data_write(p, &o.data, &out);
+    else if (!strcmp(argv[1], "proto"))
+        format_write_proto(p, &out);
     else if (flame_html_write(p, &o, &out, &err) < 0)
         return fprintf(stderr, "flame_tool: %s\n", err.text), 1;
     fwrite(out.data, 1, out.len, stdout);

@@ -30,7 +30,7 @@ export class ProfilesPage implements Page {
   constructor(private readonly shell: Shell, route: Route) {
     this.query = route.query;
     this.element = h("div", { class: "page" },
-      h("div", { class: "page-head" }, h("div", {}, h("h1", {}, t("processProfiles")), h("p", { class: "muted" }, t("tableHint"))),
+      h("div", { class: "page-head" }, h("div", {}, h("h1", {}, t("processProfiles")), shell.session.file_mode ? null : h("p", { class: "muted" }, t("tableHint"))),
         shell.session.can.act && !shell.session.file_mode ? h("button", { type: "button", class: "button primary", id: "collect", onClick: () => this.askCollect() }, icon("play"), t("collectNow")) : null),
       this.tabs, this.filters, this.jobs, this.list, this.pickBar);
     this.list.append(h("p", { class: "muted loading" }, t("loading")));
@@ -77,12 +77,14 @@ export class ProfilesPage implements Page {
       else q.delete("node");
       return h("a", { class: "node-tab", href: linkTo("profiles", q), "aria-current": on ? "page" : null, title }, state ? h("span", { class: "dot " + state, "aria-hidden": "true" }) : null, label);
     };
+    this.tabs.hidden = !!this.shell.session.file_mode;
     if (this.shell.session.file_mode) return this.tabs.replaceChildren();
     this.tabs.replaceChildren(tab(t("allNodes"), "", !this.node, "", ""),
       ...this.shell.nodes.map((n) => tab(nodeLabel(n), String(n.id), this.node === n, n.alive ? "good" : "bad", n.alive ? n.name : n.error)));
   }
 
   private drawFilters(): void {
+    if (this.shell.session.file_mode) return this.filters.replaceChildren();
     const types = [...new Set((this.node ? [this.node] : this.shell.nodes).flatMap((n) => n.types.map((x) => x.type)))];
     const type = h("select", { "aria-label": t("type"), onChange: () => this.change("type", type.value) }, h("option", { value: "" }, t("allTypes")), types.map((x) => h("option", { value: x }, typeLabel(x))));
     type.value = this.query.get("type") ?? "";
@@ -155,7 +157,7 @@ export class ProfilesPage implements Page {
     const many = !this.node && this.shell.nodes.length > 1;
     const head = (label: Key, className = ""): HTMLElement => h("th", { role: "columnheader", scope: "col", class: className }, t(label));
     const table = h("table", { class: "grid stacks", id: "table_id", role: "table" },
-      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head("type"), many ? head("node") : null, head("timestamp"), head("duration", "right optional"), head("samples", "right optional"), head("fileSize", "right"), head("actions", "right"))),
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head("type"), many ? head("node") : null, head(this.shell.session.file_mode ? "file" : "timestamp"), head("duration", "right optional"), head("samples", "right optional"), head("fileSize", "right"), head("actions", "right"))),
       h("tbody", { role: "rowgroup" }, this.rows.map((r) => this.row(r, many))));
     this.list.replaceChildren(...(this.node && !this.node.alive ? [h("p", { class: "banner bad" }, t("nodeDown", this.node.error))] : []), table,
       ...(this.more ? [h("p", { class: "center" }, h("button", { type: "button", class: "button", onClick: () => void this.load(true) }, t("loadMore")))] : []));

@@ -47,6 +47,7 @@ export class ViewPage implements Page {
     this.element.replaceChildren(h("p", { class: "muted loading", role: "status" }, t("loading")));
     try {
       const data = decodeFlame(await api.flame(selector(route.query)));
+      if (this.shell.session.file_mode) await this.nameByFile(data, route.query);
       this.show(data, route, null);
     } catch (why) {
       const gone = why instanceof ApiError && why.status === 404;
@@ -54,6 +55,14 @@ export class ViewPage implements Page {
       this.element.replaceChildren(problem(text, "", h("span", { class: "row-actions center" },
         h("button", { type: "button", class: "button", onClick: () => void this.load(readRoute()) }, t("again")), h("a", { class: "button", href: linkTo("profiles") }, t("procProfiles")))));
     }
+  }
+
+  // Files on disk are called by their names.
+  private async nameByFile(data: FlameData, query: URLSearchParams): Promise<void> {
+    const { profiles } = await api.profiles(new URLSearchParams({ limit: "1000" }));
+    const name = (ids: string | null): string => (ids ?? "").split(",").map((id) => profiles.find((r) => String(r.id) === id)?.file ?? "").filter(Boolean).join(" + ");
+    data.header.profile.title = name(query.get("ids")) || data.header.profile.title;
+    if (data.header.base) data.header.base.title = name(query.get("base_ids")) || data.header.base.title;
   }
 
   private show(data: FlameData, route: Route, file: File | null): void {
