@@ -1,5 +1,5 @@
 // make bench-web: the flame graph beside async-profiler's HTML, speedscope and d3-flame-graph, in one run, in the same Chromium, over
-// the same call trees of 10k, 100k and 1M nodes.   node bench/web.mjs [SIZE...]
+// the same call trees of 10k, 100k and 1M nodes.   [TOOLS=procprof,speedscope] [ROUNDS=3] node bench/web.mjs [SIZE...]
 //
 //   load    navigation to the drawn picture, from a local file or server: CPU time of the page's main thread, ms
 //   data    ours: from the bytes of the tree (unpacked) to the drawn picture, ms by the clock
@@ -229,6 +229,7 @@ await run(async () => {
       tools.push(speedscopeApp(n), d3(n));
     }
     for (const tool of tools) {
+      if (process.env.TOOLS && !process.env.TOOLS.split(",").some((t) => tool.name.startsWith(t))) continue;
       const r = await measure(tool), size = statSync(join(dir, tool.file)).size / 1e6;
       const label = `${String(n).padStart(8)} nodes  ${tool.name}`.padEnd(45);
       if (r.failed) console.log(`${label} ${r.failed}`);
