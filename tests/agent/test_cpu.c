@@ -13,6 +13,7 @@
 #include "agent/threads.h"
 
 #include "../t.h"
+#include "needs_hooks.h"
 
 #define MAX_THREADS 8
 

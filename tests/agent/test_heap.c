@@ -10,6 +10,7 @@
 #include "agent/kinds.h"
 
 #include "../t.h"
+#include "needs_hooks.h"
 
 static const struct kind_options now = {.query = ""};
 

@@ -13,6 +13,7 @@
 #include "agent/kinds.h"
 
 #include "../t.h"
+#include "needs_hooks.h"
 
 static int64_t now_ns(void)
 {

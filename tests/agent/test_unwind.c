@@ -10,6 +10,7 @@
 #include "agent/tables.h"
 
 #include "../t.h"
+#include "needs_hooks.h"
 
 static uintptr_t ours[UNWIND_MAX_FRAMES];
 static void *theirs[UNWIND_MAX_FRAMES];

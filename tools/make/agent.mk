@@ -7,6 +7,9 @@ AGENT_OBJ     := $(AGENT_SRC:%.c=$(B)/agent/%.o)
 AGENT_HOT_OBJ := $(AGENT_HOT_SRC:%.c=$(B)/agent/%.o)
 AGENT_MAP     := src/agent/procprof.map
 
+# Sanitizers stand in for malloc and the lock functions themselves, before they are ready for ours: there the hooks stay inside.
+AGENT_HIDE_HOOKS = objcopy $$(sed -n '/global:/,/local:/p' $(AGENT_MAP) | grep -o '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' | grep -v '^pp_' | sed 's/^/--localize-symbol=/')
+
 # Static TLS: a handler may not enter the loader. Frame pointers: unwind_here starts from its own.
 AGENT_CFLAGS = $(ALL_CFLAGS) -fPIC -ftls-model=initial-exec -fno-stack-protector -fno-plt
 
@@ -21,9 +24,9 @@ $(B)/agent/hot.o: $(AGENT_HOT_OBJ) tools/hot-symbols.txt tools/check-hot
 	ld -r -o $@ $(AGENT_HOT_OBJ)
 	@$(if $(SANITIZE),:,tools/check-hot $@)
 
-$(B)/libprocprof.so: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
+$(B)/libprocprof.so: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP) $(if $(SANITIZE),$(B)/libagent.a)
 	$(CC) $(SAN) -shared -Wl,-soname,libprocprof.so -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack $(if $(SANITIZE),,-Wl,-z,defs) \
-	    -Wl,--version-script=$(AGENT_MAP) -o $@ $(AGENT_OBJ) $(B)/agent/hot.o -pthread
+	    -Wl,--version-script=$(AGENT_MAP) -o $@ $(if $(SANITIZE),$(B)/agent/inside.o,$(AGENT_OBJ) $(B)/agent/hot.o) -pthread
 
 # The static library is one object too: kinds register through a section, and no internal name may meet the host's.
 $(B)/libprocprof.a: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
@@ -41,6 +44,7 @@ CFLAGS_tests_agent_test_cpu = -O2 -fomit-frame-pointer
 $(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)
 	@rm -f $@
 	@ld -r -o $(B)/agent/inside.o $(AGENT_OBJ) $(AGENT_HOT_OBJ)
+	@$(if $(SANITIZE),$(AGENT_HIDE_HOOKS) $(B)/agent/inside.o)
 	@$(AR) rcs $@ $(B)/agent/inside.o
 
 $(B)/tests/agent/%: $(B)/tests/agent/%.o $(B)/libagent.a
