@@ -18,6 +18,11 @@
 #include "agent/real.h"
 
 #define MAX_OWN 32
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define OWN_STACK_BYTES (8 << 20) /* they keep more on a stack than we do */
+#else
+#define OWN_STACK_BYTES (256 << 10)
+#endif
 
 static _Atomic uint32_t own[MAX_OWN];
 
@@ -162,7 +167,7 @@ int threads_start_own(void *(*run)(void *), void *argument, const char *name)
     sigset_t all, before;
     sigfillset(&all);
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 256 << 10);
+    pthread_attr_setstacksize(&attributes, OWN_STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = real_pthread_create()(&thread, &attributes, own_main, &start);

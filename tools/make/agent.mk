@@ -7,8 +7,10 @@ AGENT_OBJ     := $(AGENT_SRC:%.c=$(B)/agent/%.o)
 AGENT_HOT_OBJ := $(AGENT_HOT_SRC:%.c=$(B)/agent/%.o)
 AGENT_MAP     := src/agent/procprof.map
 
-# Sanitizers stand in for malloc and the lock functions themselves, before they are ready for ours: there the hooks stay inside.
-AGENT_HIDE_HOOKS = objcopy $$(sed -n '/global:/,/local:/p' $(AGENT_MAP) | grep -o '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' | grep -v '^pp_' | sed 's/^/--localize-symbol=/')
+# Sanitizers stand in for malloc and the lock functions themselves, before they are ready for ours: there the hooks get other names.
+AGENT_HOOKS = $$(sed -n '/global:/,/local:/p' $(AGENT_MAP) | grep -o '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' | grep -v '^pp_')
+AGENT_HIDE_HOOKS = mkdir -p $(B)/agent/hidden && for object in $(AGENT_HOT_OBJ); do \
+    objcopy $$(for hook in $(AGENT_HOOKS); do echo "--redefine-sym $$hook=hook_$$hook"; done) $$object $(B)/agent/hidden/$$(basename $$object); done
 
 # Static TLS: a handler may not enter the loader. Frame pointers: unwind_here starts from its own.
 AGENT_CFLAGS = $(ALL_CFLAGS) -fPIC -ftls-model=initial-exec -fno-stack-protector -fno-plt
@@ -43,8 +45,8 @@ CFLAGS_tests_agent_test_cpu = -O2 -fomit-frame-pointer
 # Tests reach the inside: they link the objects, not the library.
 $(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)
 	@rm -f $@
-	@ld -r -o $(B)/agent/inside.o $(AGENT_OBJ) $(AGENT_HOT_OBJ)
-	@$(if $(SANITIZE),$(AGENT_HIDE_HOOKS) $(B)/agent/inside.o)
+	@$(if $(SANITIZE),$(AGENT_HIDE_HOOKS))
+	@ld -r -o $(B)/agent/inside.o $(AGENT_OBJ) $(if $(SANITIZE),$(AGENT_HOT_OBJ:$(B)/agent/src/agent/hot/%=$(B)/agent/hidden/%),$(AGENT_HOT_OBJ))
 	@$(AR) rcs $@ $(B)/agent/inside.o
 
 $(B)/tests/agent/%: $(B)/tests/agent/%.o $(B)/libagent.a
