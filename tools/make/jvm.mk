@@ -2,3 +2,9 @@
 $(B)/tests/jvm/jfr_tool: $(B)/tests/jvm/jfr_tool.o $(B)/libprogram.a
 	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
 test-programs: $(B)/tests/jvm/jfr_tool
+
+bench-jvm:
+	@tools/setup bench
+	@$(MAKE) --no-print-directory all
+	@B=$(B) bench/jvm.py
+.PHONY: bench-jvm
