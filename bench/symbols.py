@@ -296,8 +296,8 @@ def jeprof():
     off = dict(os.environ, PROCPROF_SYMBOL_CACHE="", HOME=str(cache))
     on = dict(off, PROCPROF_SYMBOL_CACHE=str(caches))
     rows = [("Perl, binutils' addr2line", [perl, "--dot", "--show_bytes", binary, dump], off),
-            ("Perl, our addr2line", [perl, "--dot", "--show_bytes", f"--tools=addr2line:{OURS}", binary, dump], off),
-            ("Perl, ours from cache", [perl, "--dot", "--show_bytes", f"--tools=addr2line:{OURS}", binary, dump], on),
+            ("Perl, our addr2line", [perl, "--dot", "--show_bytes", f"--tools=addr2line:{OURS},/usr/bin/", binary, dump], off),
+            ("Perl, ours from cache", [perl, "--dot", "--show_bytes", f"--tools=addr2line:{OURS},/usr/bin/", binary, dump], on),
             ("procprof jeprof, cold", [build / "procprof", "jeprof", "--dot", "--show_bytes", binary, dump], off),
             ("procprof jeprof, cache", [build / "procprof", "jeprof", "--dot", "--show_bytes", binary, dump], on)]
     shutil.rmtree(caches, ignore_errors=True)
