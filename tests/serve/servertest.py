@@ -223,7 +223,7 @@ class Server:
         self.log = open(os.path.join(self.folder, "log"), "ab")
         self.process = subprocess.Popen(
             [*self.program, "serve", "--data", self.data, "--http-port", "0", "--mysql-port", "0", "--ports-file", ports, *self.options],
-            stderr=self.log, stdout=self.log, stdin=subprocess.DEVNULL, env={**os.environ, **(self.env or {})})
+            stderr=self.log, stdout=self.log, stdin=subprocess.DEVNULL, env={**os.environ, **(self.env or {})}, start_new_session=True)
         self.session = None
         if wait:
             self.wait_ports()
@@ -287,8 +287,11 @@ class Server:
         return status
 
     def kill(self):
-        if self.process and self.process.poll() is None:
-            self.process.kill()
+        if self.process:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)  # with what it was started through (faketime)
+            except ProcessLookupError:
+                pass
             self.process.wait()
         self.log.close()
 
