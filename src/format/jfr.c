@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
-enum { HEADER_BYTES = 68, MAX_LIVE_BLOCKS = 8 << 20 };
+enum { HEADER_BYTES = 68, MAX_LIVE_BLOCKS = 8 << 20, DROP_STEP_BYTES = 8 << 20 };
 
 struct live_block {
     uint32_t stack, thread;
@@ -131,10 +131,10 @@ static bool read_by_walking(const struct chunk *c, struct jfr_types *types, stru
 }
 
 /* The bytes behind us are not needed in memory any more: a recording of many gigabytes is read in little. */
-static void drop_behind(struct reading *f, const uint8_t *until)
+static void drop_behind(struct reading *f, const uint8_t *until, size_t at_least_bytes)
 {
-    enum { PAGE = 4096, STEP = 8 << 20 };
-    if (!f->options->is_file_mapping || until < f->dropped + STEP) return;
+    enum { PAGE = 4096 };
+    if (!f->options->is_file_mapping || until < f->dropped + at_least_bytes) return;
     uintptr_t from = ((uintptr_t)f->dropped + PAGE - 1) / PAGE * PAGE, to = (uintptr_t)until / PAGE * PAGE;
     if (to > from) madvise((void *)from, to - from, MADV_DONTNEED);
     f->dropped = until;
@@ -248,7 +248,7 @@ static void read_chunk(struct reading *f, const struct chunk *c)
                 break;
             }
             if (type > 1) jfr_event(&e, type, record);
-            drop_behind(f, r.p);
+            drop_behind(f, r.p, DROP_STEP_BYTES);
         }
         add_counts(f, &e, &pools);
         follow_blocks(f, &e, &pools);
@@ -257,6 +257,7 @@ static void read_chunk(struct reading *f, const struct chunk *c)
     }
     jfr_pools_free(&pools);
     jfr_types_free(&types);
+    drop_behind(f, c->data + c->size, 1);
     if (!f->n_chunks++ || (int64_t)c->start_ns < f->first_start_ns) f->first_start_ns = (int64_t)c->start_ns;
     int64_t end_ns;
     if (!__builtin_add_overflow((int64_t)c->start_ns, (int64_t)c->duration_ns, &end_ns) &&
