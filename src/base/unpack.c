@@ -164,6 +164,13 @@ static void pack_one(void *context, size_t i, unsigned worker)
     libdeflate_free_compressor(c);
 }
 
+void pack_gzip_member(const void *data, size_t len, int level, struct bytes *ret_bytes)
+{
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
+    pack_member(c, data, len, ret_bytes);
+    libdeflate_free_compressor(c);
+}
+
 void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes)
 {
     size_t n = (len + MEMBER_BYTES - 1) / MEMBER_BYTES;

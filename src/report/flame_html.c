@@ -71,7 +71,7 @@ int flame_html_write(const struct profile *p, const struct flame_html_options *o
                        len >> 20);
     }
     struct bytes packed;
-    pack_gzip(data.data, data.len, data.len > (size_t)64 << 20 ? 6 : 9, &packed);
+    pack_gzip_member(data.data, data.len, data.len > (size_t)64 << 20 ? 6 : 9, &packed);
     buf_free(&data);
     bool good = add_until(out, &at, "@@TITLE@@");
     buf_xml(out, title, strlen(title));

@@ -219,7 +219,7 @@ static struct MHD_Response *body_of(struct http_request *q, struct http_answer *
             len = other.len;
         }
     } else if (!a->is_packed && !a->packed_file && gzip_ok && len >= PACK_FROM_BYTES) {
-        pack_gzip(data, len, 1, &other);
+        pack_gzip_member(data, len, 1, &other);
         data = other.data;
         len = other.len;
     }

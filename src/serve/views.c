@@ -355,7 +355,7 @@ int views_get(struct views *v, const struct view_request *r, const struct view *
         *view = (struct view){.key = mem_strdup(tag), .len = out.len, .plain_len = out.len, .n_users = 1};
         if (out.len >= PACK_FROM_BYTES || r->kind == VIEW_PPROF) {
             struct bytes packed;
-            pack_gzip(out.data, out.len, 1, &packed);
+            pack_gzip_member(out.data, out.len, 1, &packed);
             view->data = packed.data;
             view->len = packed.len;
             view->is_packed = true;

@@ -1,11 +1,29 @@
 // gzip to bytes: by the browser where it can, else by the small inflate below (RFC 1951, 1952).
 
+// The bytes stay in the page: a Blob of some megabytes would be kept by the browser's own store, which fails when the disk is full.
 export async function gunzip(packed: Uint8Array): Promise<Uint8Array> {
-  if (typeof DecompressionStream === "function") {
-    const stream = new Blob([packed as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+  if (typeof DecompressionStream !== "function") return inflateGzip(packed);
+  try {
+    const stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter(), reader = stream.readable.getReader();
+    const written = writer.write(packed as Uint8Array<ArrayBuffer>).then(() => writer.close());
+    written.catch(() => undefined); // the reader fails too, and says it
+    const tail = packed.length - 4;
+    let out = new Uint8Array((packed[tail] | (packed[tail + 1] << 8) | (packed[tail + 2] << 16) | (packed[tail + 3] << 24)) >>> 0), n = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (n + value.length > out.length) {
+        const wider = new Uint8Array(2 * (n + value.length));
+        wider.set(out.subarray(0, n));
+        out = wider;
+      }
+      out.set(value, n);
+      n += value.length;
+    }
+    return out.subarray(0, n);
+  } catch {
+    return inflateGzip(packed);
   }
-  return inflateGzip(packed);
 }
 
 export function fromBase64(text: string): Uint8Array {
