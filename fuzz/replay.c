@@ -38,6 +38,8 @@ int main(int argc, char **argv)
         bytes_free(&bytes);
         printf("ok %d - %s\n", ++n_files, entries[i]->d_name);
     }
+    for (int i = 0; i < n; i++) free(entries[i]);
+    free(entries);
     printf(n_files ? "1..%d\n" : "1..%d # skip empty corpus\n", n_files);
     return 0;
 }
