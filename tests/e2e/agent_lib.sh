@@ -56,13 +56,12 @@ start_demo() { # OPTIONS... sets $pid and $port
 start_preloaded() { # SETTINGS COMMAND...
     local settings=$1
     shift
-    rm -f "$work/port"
-    LD_PRELOAD="$B/libprocprof.so${LD_PRELOAD:+:$LD_PRELOAD}" PROCPROF="listen=127.0.0.1:0,portfile=$work/port${settings:+,$settings}" \
+    LD_PRELOAD="$B/libprocprof.so${LD_PRELOAD:+:$LD_PRELOAD}" PROCPROF="listen=127.0.0.1:0,portfile=$work/port.%p${settings:+,$settings}" \
         "$@" >"$work/host" 2>&1 &
     pid=$!
     started+=("$pid")
-    wait_for 30 test -s "$work/port" || return 1
-    port=$(cat "$work/port")
+    wait_for 30 test -s "$work/port.$pid" || return 1 # by process id: what the host starts has the library too
+    port=$(cat "$work/port.$pid")
 }
 
 stop() { # PID: ends it and says how it ended
