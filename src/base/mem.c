@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void die_out_of_memory(size_t size_bytes)
 {
@@ -12,9 +13,20 @@ static void die_out_of_memory(size_t size_bytes)
     abort();
 }
 
+/* Large blocks are filled from end to end: huge pages spare thousands of page faults. */
+enum { LARGE_BYTES = 8 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+
+static void *alloc_large(size_t size_bytes)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, HUGE_PAGE_BYTES, size_bytes)) return NULL;
+    madvise(p, size_bytes & ~(size_t)(HUGE_PAGE_BYTES - 1), MADV_HUGEPAGE);
+    return p;
+}
+
 void *mem_alloc(size_t size_bytes)
 {
-    void *p = malloc(size_bytes ? size_bytes : 1);
+    void *p = size_bytes >= LARGE_BYTES ? alloc_large(size_bytes) : malloc(size_bytes ? size_bytes : 1);
     if (!p) die_out_of_memory(size_bytes);
     return p;
 }

@@ -97,7 +97,28 @@ struct proto {
     size_t n_samples, n_mappings, n_functions, n_locations, n_frames, n_labels;
     uint64_t period_type_type, period_type_unit;
     size_t sample, next_frame, next_label; /* where the next sample goes */
+    struct part *parts;
+    size_t n_parts, cap_parts;
+    const uint8_t *run_begin, *run_end; /* the first run of nothing but samples: most of the bytes */
 };
+
+/* Samples are read in parts, on several threads: each part knows where its bytes and its share of the arrays
+ * begin. */
+enum { PART_SAMPLES = 8192 };
+
+struct part {
+    const uint8_t *at;
+    size_t next_frame, next_label, end_label;
+    int rc;
+    struct err err;
+};
+
+/* The next field that is no sample; leaps over the run of them, whose bytes need not be touched again. */
+static inline bool next_other_field(const struct proto *m, struct rd *r, struct field *f)
+{
+    if (r->p == m->run_begin) r->p = m->run_end;
+    return next_field(r, f);
+}
 
 static int bad_string(struct proto *m, const char *where, uint64_t number)
 {
@@ -125,16 +146,32 @@ static inline size_t count_packed(struct rd r)
     return n;
 }
 
+/* A sample that begins at `at`: its frames and labels are counted, so that the arrays are made once; a part
+ * may begin with it. */
+static void count_sample(struct proto *m, const uint8_t *at, struct rd r)
+{
+    struct field f;
+    if (m->n_samples++ % PART_SAMPLES == 0)
+        *VEC_PUSH(m->parts, m->n_parts, m->cap_parts) =
+            (struct part){.at = at, .next_frame = m->n_frames, .next_label = m->n_labels};
+    while (next_field(&r, &f)) {
+        if (f.number == 1) m->n_frames += f.wire == BYTES ? count_packed(f.bytes) : 1;
+        if (f.number == 3) m->n_labels++;
+    }
+}
+
 /* First pass: how many of each, and is it a profile at all? */
 static int count(struct proto *m, struct rd r)
 {
     struct field f;
-    while (next_field(&r, &f)) {
+    for (const uint8_t *at = r.p; next_field(&r, &f); at = r.p) {
         bool is_message = f.number <= 6 || f.number == 11;
         if (is_message && f.wire != BYTES) return FORMAT_NOT_MINE;
         switch (f.number) {
         case 2:
-            m->n_samples++;
+            if (!m->run_begin) m->run_begin = m->run_end = at;
+            if (m->run_end == at) m->run_end = r.p;
+            count_sample(m, at, f.bytes);
             break;
         case 3:
             m->n_mappings++;
@@ -446,47 +483,18 @@ static int read_sample(struct proto *m, struct rd r)
     return 0;
 }
 
-/* Samples are read in parts, on several threads: each part knows where its bytes and its share of the arrays
- * begin. */
-enum { PART_SAMPLES = 8192 };
-
-struct part {
-    const uint8_t *at;
-    size_t next_frame, next_label, end_label;
-    int rc;
-    struct err err;
-};
-
 struct reading {
     const struct proto *m;
     const uint8_t *end;
     struct part *parts;
 };
 
-/* How many frames and labels all samples have, so that their arrays are made once; and where every part
- * begins. */
-static void count_frames(struct proto *m, struct rd r, struct part *parts)
-{
-    struct field f, g;
-    size_t n_samples = 0;
-    for (const uint8_t *at = r.p; next_field(&r, &f); at = r.p) {
-        if (f.number != 2) continue;
-        if (n_samples++ % PART_SAMPLES == 0)
-            parts[n_samples / PART_SAMPLES] =
-                (struct part){.at = at, .next_frame = m->n_frames, .next_label = m->n_labels};
-        while (next_field(&f.bytes, &g)) {
-            if (g.number == 1) m->n_frames += g.wire == BYTES ? count_packed(g.bytes) : 1;
-            if (g.number == 3) m->n_labels++;
-        }
-    }
-}
-
 static int read_strings(struct proto *m, struct rd r)
 {
     struct field f;
     size_t n = 0;
     m->strings = mem_array(m->n_strings, sizeof *m->strings);
-    while (next_field(&r, &f)) {
+    while (next_other_field(m, &r, &f)) {
         if (f.number != 6) continue;
         if (rd_left(&f.bytes) > 64u << 20)
             return err_set(m->err, ERR_LIMIT, "a string of %zu bytes", rd_left(&f.bytes));
@@ -595,11 +603,10 @@ static void close_label_gaps(struct proto *m, const struct part *parts, size_t n
 
 static int read_samples(struct proto *m, struct rd r)
 {
-    size_t n_parts = (m->n_samples + PART_SAMPLES - 1) / PART_SAMPLES;
-    struct part *parts = mem_array(n_parts + 1, sizeof *parts);
+    struct part *parts = m->parts;
+    size_t n_parts = m->n_parts;
     struct reading reading = {.m = m, .end = r.end, .parts = parts};
     int rc = 0;
-    count_frames(m, r, parts);
     allocate_samples(m);
     parallel_for(n_parts, parallel_width(), read_part, &reading);
     for (size_t i = 0; i < n_parts && !rc; i++) {
@@ -610,7 +617,6 @@ static int read_samples(struct proto *m, struct rd r)
         close_label_gaps(m, parts, n_parts);
         m->p->n_samples = m->n_samples;
     }
-    mem_free(parts);
     return rc;
 }
 
@@ -619,7 +625,7 @@ static int each(struct proto *m, struct rd r, uint32_t number, int (*read)(struc
 {
     struct field f;
     int rc = 0;
-    while (!rc && next_field(&r, &f))
+    while (!rc && next_other_field(m, &r, &f))
         if (f.number == number) rc = read(m, f.bytes);
     return rc;
 }
@@ -629,7 +635,7 @@ static int read_all(struct proto *m, struct rd r)
     struct field f;
     struct rd header = r;
     int rc = read_strings(m, r);
-    while (!rc && next_field(&header, &f))
+    while (!rc && next_other_field(m, &header, &f))
         if (f.number < 2 || f.number > 6) rc = read_header_field(m, &f);
     if (rc) return rc;
     if (!m->p->n_sample_types && m->n_samples)
@@ -652,11 +658,11 @@ static int read_proto(const void *data, size_t len, const struct format_options 
     struct proto m = {.p = into, .err = err};
     struct rd r = rd_over(data, len);
     int rc = len ? count(&m, r) : FORMAT_NOT_MINE;
-    if (rc) return rc;
     /* Any short text can look like a few unknown fields; a profile has types, and strings to name them. */
-    if (!m.n_strings) return FORMAT_NOT_MINE;
+    if (!rc && !m.n_strings) rc = FORMAT_NOT_MINE;
     into->has_period_type = true; /* an absent one is an empty one, as every reader of the format has it */
-    rc = read_all(&m, r);
+    if (!rc) rc = read_all(&m, r);
+    mem_free(m.parts);
     mem_free(m.strings);
     id_index_free(&m.mappings);
     id_index_free(&m.functions);
