@@ -1,7 +1,6 @@
 // host.rs - a Rust program that knows nothing of the profiler: generic code, closures, panics that are caught, threads
 // that come and go (not too soon: CPU timers, where perf events are not allowed, see the kernel's ticks only). Prints its CPU time by kind of work when its input ends: the truth to compare with.
 use std::collections::HashMap;
-use std::hint::black_box;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,6 +12,14 @@ struct Timespec {
 }
 extern "C" {
     fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
+}
+
+/// std::hint::black_box, for compilers that do not have it yet (before 1.66).
+#[inline(never)]
+fn black_box<T>(value: T) -> T {
+    let copy = unsafe { std::ptr::read_volatile(&value) };
+    std::mem::forget(value);
+    copy
 }
 
 fn cpu_ns() -> u64 {
