@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,12 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "cmd/command.h"
 #include "symbol/elf.h"
 #include "symbol/symbol.h"
 
-enum { MAX_BATCH = 200000 };
+enum { MAX_BATCH = 200000, PIECE_ADDRESSES = 512, LOOK_AHEAD_FRAMES = 8, LINE_BYTES = 64, MAX_WRITERS = 16 };
 
 struct addr2line {
     const char *name; /* of this program, for messages */
@@ -80,45 +82,129 @@ static uint64_t scan_address(const char *text, size_t n)
     return value;
 }
 
-static void put_address(struct addr2line *t, uint64_t address)
+static void put_address(const struct addr2line *t, struct buf *out, uint64_t address)
 {
     char text[24] = "0x";
     for (unsigned i = 0; i < t->n_digits; i++)
         text[2 + i] = "0123456789abcdef"[address >> (4 * (t->n_digits - 1 - i)) & 15];
-    buf_add(&t->out, text, 2 + t->n_digits);
+    buf_add(out, text, 2 + t->n_digits);
     if (t->pretty)
-        buf_add(&t->out, ": ", 2);
+        buf_add(out, ": ", 2);
     else
-        buf_char(&t->out, '\n');
+        buf_char(out, '\n');
 }
 
-static void put_frame(struct addr2line *t, const struct symbol_frame *f, uint32_t discriminator)
+static void put_frame(const struct addr2line *t, struct buf *out, const struct symbol_frame *f,
+                      uint32_t discriminator)
 {
     if (t->functions) {
-        const char *name = f->function && *f->function ? f->function : "??";
-        buf_str(&t->out, name);
-        if (t->pretty)
-            buf_add(&t->out, " at ", 4);
+        if (!f->function || !*f->function)
+            buf_add(out, "??", 2);
         else
-            buf_char(&t->out, '\n');
+            buf_add(out, f->function, f->function_bytes ? f->function_bytes : strlen(f->function));
+        if (t->pretty)
+            buf_add(out, " at ", 4);
+        else
+            buf_char(out, '\n');
     }
     const char *file = f->file ? f->file : "??", *slash = t->basenames ? strrchr(file, '/') : NULL;
-    buf_str(&t->out, slash ? slash + 1 : file);
-    buf_char(&t->out, ':');
+    if (slash)
+        buf_str(out, slash + 1);
+    else
+        buf_add(out, file, f->file_bytes ? f->file_bytes : strlen(file));
+    buf_char(out, ':');
     if (f->line) {
-        buf_u64(&t->out, f->line);
+        buf_u64(out, f->line);
         /* Binutils repeats the innermost frame's for all of the chain; so must we. */
-        if (discriminator) buf_printf(&t->out, " (discriminator %u)", discriminator);
-        buf_char(&t->out, '\n');
+        if (discriminator) {
+            buf_add(out, " (discriminator ", 16);
+            buf_u64(out, discriminator);
+            buf_char(out, ')');
+        }
+        buf_char(out, '\n');
     } else {
-        buf_add(&t->out, "?\n", 2);
+        buf_add(out, "?\n", 2);
     }
 }
 
-static void put_unknown(struct addr2line *t)
+static void put_unknown(const struct addr2line *t, struct buf *out)
 {
-    if (t->functions) buf_str(&t->out, t->pretty ? "?? " : "??\n");
-    buf_str(&t->out, "??:0\n");
+    if (t->functions) buf_str(out, t->pretty ? "?? " : "??\n");
+    buf_str(out, "??:0\n");
+}
+
+struct answers {
+    struct addr2line *tool;
+    const uint64_t *addresses;
+    struct symbol_result *result;
+    struct buf pieces[MAX_WRITERS]; /* one a worker */
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    size_t next; /* piece to be written */
+};
+
+/* Names lie anywhere in hundreds of megabytes: the memory is asked for them before they are copied. */
+static void look_ahead(const struct symbol_result *r, size_t frame)
+{
+    if (frame >= r->first_frame[r->n_addresses]) return;
+    const struct symbol_frame *f = &r->frames[frame];
+    if (f->function)
+        for (uint32_t at = 0; at <= f->function_bytes; at += LINE_BYTES) __builtin_prefetch(f->function + at);
+}
+
+static void put_answers(const struct answers *a, size_t from, size_t to, struct buf *out)
+{
+    const struct addr2line *t = a->tool;
+    const struct symbol_result *r = a->result;
+    for (size_t i = from; i < to; i++) {
+        size_t first = r->first_frame[i], end = r->first_frame[i + 1];
+        if (t->addresses) put_address(t, out, a->addresses[i]);
+        if (first == end) {
+            put_unknown(t, out);
+            continue;
+        }
+        uint32_t discriminator = r->frames[first].discriminator;
+        for (size_t k = first; k < (t->inlines ? end : first + 1); k++) {
+            look_ahead(r, k + LOOK_AHEAD_FRAMES);
+            if (k > first && t->pretty) buf_str(out, " (inlined by) ");
+            put_frame(t, out, &r->frames[k], discriminator);
+        }
+    }
+}
+
+/* Text is made by several threads and written in order: each waits for its turn, so that no more than a piece
+ * a thread is kept. Pieces are handed out in order, hence the one whose turn it is always is in work. */
+static void put_piece(void *context, size_t piece, unsigned worker)
+{
+    struct answers *a = context;
+    struct buf *text = &a->pieces[worker], *out = &a->tool->out;
+    size_t from = piece * PIECE_ADDRESSES, to = from + PIECE_ADDRESSES, n = a->result->n_addresses;
+    text->len = 0;
+    put_answers(a, from, to < n ? to : n, text);
+    pthread_mutex_lock(&a->lock);
+    while (a->next != piece) pthread_cond_wait(&a->turn, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+    buf_add(out, text->data, text->len);
+    pthread_mutex_lock(&a->lock);
+    a->next++;
+    pthread_cond_broadcast(&a->turn);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void put_all(struct answers *a)
+{
+    size_t n = a->result->n_addresses;
+    unsigned n_threads = parallel_width() < MAX_WRITERS ? parallel_width() : MAX_WRITERS;
+    if (n <= PIECE_ADDRESSES || n_threads == 1) {
+        put_answers(a, 0, n, &a->tool->out);
+        return;
+    }
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->turn, NULL);
+    parallel_for((n + PIECE_ADDRESSES - 1) / PIECE_ADDRESSES, n_threads, put_piece, a);
+    pthread_cond_destroy(&a->turn);
+    pthread_mutex_destroy(&a->lock);
+    for (unsigned i = 0; i < n_threads; i++) buf_free(&a->pieces[i]);
 }
 
 static int answer(struct addr2line *t, const uint64_t *addresses, size_t n, struct err *err)
@@ -131,19 +217,8 @@ static int answer(struct addr2line *t, const uint64_t *addresses, size_t n, stru
     }
     struct symbol_result r = {0};
     int rc = symbol_lookup(t->object, shifted ? shifted : addresses, n, &r, err);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        size_t first = r.first_frame[i], end = r.first_frame[i + 1];
-        if (t->addresses) put_address(t, addresses[i]);
-        if (first == end) {
-            put_unknown(t);
-            continue;
-        }
-        uint32_t discriminator = r.frames[first].discriminator;
-        for (size_t k = first; k < (t->inlines ? end : first + 1); k++) {
-            if (k > first && t->pretty) buf_str(&t->out, " (inlined by) ");
-            put_frame(t, &r.frames[k], discriminator);
-        }
-    }
+    struct answers a = {.tool = t, .addresses = addresses, .result = &r};
+    if (rc == 0) put_all(&a);
     symbol_result_free(&r);
     mem_free(shifted);
     if (rc == 0 && buf_flush(&t->out) < 0)
@@ -353,8 +428,8 @@ static int run(int argc, char **argv)
                 t.exe);
         return 1;
     }
-    struct symbolizer *s =
-        symbolizer_new(&(struct symbol_options){.no_demangle = !t.demangle, .no_inlines = !t.inlines});
+    struct symbolizer *s = symbolizer_new(
+        &(struct symbol_options){.no_demangle = !t.demangle, .no_inlines = !t.inlines, .one_name = true});
     struct err err = {0};
     rc = find_section(&t, t.exe, &err);
     if (rc == 0) rc = symbolizer_open(s, t.exe, NULL, &t.object, &err);

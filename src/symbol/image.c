@@ -22,6 +22,7 @@ struct image {
     const struct image_scope *scopes;
     const struct image_function *functions;
     atomic_uchar *checked; /* one a block */
+    atomic_uchar *known;   /* one a function, then one a file: which of its texts were checked already */
     size_t n_blocks;
     atomic_bool bad;
 };
@@ -114,6 +115,7 @@ struct image *image_open(struct bytes *bytes, const char *build_id, struct err *
     g->buckets = (const uint32_t *)(p + g->h.tables[TABLE_BUCKETS].offset);
     g->n_blocks = (size_t)g->h.tables[TABLE_CHECKSUMS].count;
     g->checked = mem_zalloc(g->n_blocks + 1);
+    g->known = mem_zalloc((size_t)(g->h.tables[TABLE_FUNCTIONS].count + g->h.tables[TABLE_FILES].count + 1));
     return g;
 }
 
@@ -122,6 +124,7 @@ void image_free(struct image *g)
     if (!g) return;
     bytes_free(&g->bytes);
     mem_free(g->checked);
+    mem_free(g->known);
     mem_free(g);
 }
 
@@ -166,18 +169,44 @@ static inline bool is_good(struct image *g, const void *from, size_t n)
     ((uint64_t)(i) < (g)->h.tables[table].count && is_good(g, &(items)[i], sizeof *(items)) ? &(items)[i]    \
                                                                                             : NULL)
 
-static const char *text_of(struct image *g, const struct image_text *text)
+enum { KNOWN_NAME = 1, KNOWN_LINKAGE_NAME = 2, KNOWN_FILE = 1 };
+
+/* A text is looked at once; from then on the bit in *known says that it is there and ends where it should. */
+static inline const char *text_of(struct image *g, const struct image_text *text, atomic_uchar *known,
+                                  unsigned char bit)
 {
     const struct image_table_place *t = &g->h.tables[TABLE_STRINGS];
-    if (!text->at_plus_1 || (uint64_t)text->at_plus_1 + text->n_bytes > t->count) return NULL;
     const char *p = (const char *)g->bytes.data + t->offset + text->at_plus_1 - 1;
-    return is_good(g, p, (size_t)text->n_bytes + 1) && !p[text->n_bytes] ? p : NULL;
+    if (atomic_load_explicit(known, memory_order_relaxed) & bit) return p;
+    if (!text->at_plus_1 || (uint64_t)text->at_plus_1 + text->n_bytes > t->count) return NULL;
+    if (!is_good(g, p, (size_t)text->n_bytes + 1) || p[text->n_bytes]) return NULL;
+    atomic_fetch_or_explicit(known, bit, memory_order_relaxed);
+    return p;
 }
 
-static const char *file_at(struct image *g, uint32_t index_plus_1)
+static inline void set_file(struct image *g, struct symbol_frame *f, uint32_t index_plus_1)
 {
     const struct image_text *file = index_plus_1 ? ITEM(g, TABLE_FILES, g->files, index_plus_1 - 1) : NULL;
-    return file ? text_of(g, file) : NULL;
+    if (!file) return;
+    f->file = text_of(g, file, &g->known[g->h.tables[TABLE_FUNCTIONS].count + index_plus_1 - 1], KNOWN_FILE);
+    f->file_bytes = f->file ? file->n_bytes : 0;
+}
+
+static inline void set_function(struct image *g, struct symbol_frame *f, uint32_t index,
+                                const struct image_want *want)
+{
+    const struct image_function *function = ITEM(g, TABLE_FUNCTIONS, g->functions, index);
+    if (!function) return;
+    f->start_line = function->start_line;
+    if (!want->linkage_names) {
+        f->function = text_of(g, &function->name, &g->known[index], KNOWN_NAME);
+        f->function_bytes = f->function ? function->name.n_bytes : 0;
+        if (f->function && want->one_name) return;
+    }
+    f->linkage_name = text_of(g, &function->linkage_name, &g->known[index], KNOWN_LINKAGE_NAME);
+    if (f->function || !f->linkage_name) return;
+    f->function = f->linkage_name;
+    f->function_bytes = function->linkage_name.n_bytes;
 }
 
 /* ---- looking up ---- */
@@ -250,22 +279,16 @@ static void fill_chunk(void *context, size_t chunk, unsigned worker)
         struct symbol_frame *f = &w->result->frames[w->result->first_frame[i]];
         const struct image_row *row = w->rows[i];
         if (!n_frames) continue;
-        const char *file = file_at(g, row->file);
-        uint32_t line = row->line, column = row->column, discriminator = row->discriminator, s = row->scope;
+        uint32_t file = row->file, line = row->line, column = row->column, s = row->scope;
+        uint32_t discriminator = row->discriminator;
         for (size_t k = 0; k < n_frames; k++, f++) {
-            *f = (struct symbol_frame){
-                .file = file, .line = line, .column = column, .discriminator = discriminator};
+            *f = (struct symbol_frame){.line = line, .column = column, .discriminator = discriminator};
+            set_file(g, f, file);
             const struct image_scope *scope = s ? ITEM(g, TABLE_SCOPES, g->scopes, s - 1) : NULL;
             if (!scope) continue;
-            const struct image_function *function = ITEM(g, TABLE_FUNCTIONS, g->functions, scope->function);
-            if (function) {
-                f->linkage_name = text_of(g, &function->linkage_name);
-                f->function = w->want->linkage_names ? f->linkage_name : text_of(g, &function->name);
-                if (!f->function) f->function = f->linkage_name;
-                f->start_line = function->start_line;
-            }
+            set_function(g, f, scope->function, w->want);
             f->inlined = scope->parent != 0;
-            file = file_at(g, scope->call_file);
+            file = scope->call_file;
             line = scope->call_line;
             column = scope->call_column;
             discriminator = 0;

@@ -61,6 +61,7 @@ void image_free(struct image *image); /* NULL is fine */
 struct symbol_result;
 struct image_want {
     bool linkage_names; /* function = linkage name */
+    bool one_name;      /* only function is wanted */
     bool no_inlines;
     unsigned n_threads;
 };

@@ -56,7 +56,7 @@ struct joined {
     struct buf strings;
     struct idmap string_at; /* address of a text -> offset + 1 */
     struct strtab files;
-    struct image_function *functions;
+    struct unit_function *functions;
     size_t n_functions, cap_functions;
     struct idmap function_at; /* hash of what it says -> index */
     struct image_scope *scopes;
@@ -89,14 +89,10 @@ static uint32_t add_function(struct joined *j, const struct unit_function *f)
     uint64_t key = hash_u64((uintptr_t)f->linkage_name) ^ hash_u64(f->line + 1);
     bool is_new;
     uint32_t *slot = idmap_slot(&j->function_at, key, &is_new);
-    struct image_text linkage_name = add_string(j, f->linkage_name);
-    if (!is_new && j->functions[*slot].linkage_name.at_plus_1 == linkage_name.at_plus_1 &&
-        j->functions[*slot].start_line == f->line)
+    if (!is_new && j->functions[*slot].linkage_name == f->linkage_name && j->functions[*slot].line == f->line)
         return *slot;
     *slot = (uint32_t)j->n_functions;
-    struct image_text name = f->name == f->linkage_name ? linkage_name : add_string(j, f->name);
-    *VEC_PUSH(j->functions, j->n_functions, j->cap_functions) =
-        (struct image_function){linkage_name, name, f->line};
+    *VEC_PUSH(j->functions, j->n_functions, j->cap_functions) = *f;
     return (uint32_t)j->n_functions - 1;
 }
 
@@ -208,8 +204,12 @@ static void write_tables(struct joined *j, const struct image_header *h, uint8_t
     }
     for (; bucket < n_buckets; bucket++) buckets[bucket] = (uint32_t)j->n_pieces;
     if (j->n_scopes) memcpy(out + h->tables[TABLE_SCOPES].offset, j->scopes, j->n_scopes * sizeof *j->scopes);
-    if (j->n_functions)
-        memcpy(out + h->tables[TABLE_FUNCTIONS].offset, j->functions, j->n_functions * sizeof *j->functions);
+    struct image_function *functions = (struct image_function *)(out + h->tables[TABLE_FUNCTIONS].offset);
+    for (size_t i = 0; i < j->n_functions; i++) {
+        const struct unit_function *f = &j->functions[i];
+        functions[i] =
+            (struct image_function){add_string(j, f->linkage_name), add_string(j, f->name), f->line};
+    }
     for (size_t i = 0; i < h->tables[TABLE_FILES].count; i++)
         files[i] = add_string(j, strtab_get(&j->files, (uint32_t)i + 1).s);
     if (j->strings.len) memcpy(out + h->tables[TABLE_STRINGS].offset, j->strings.data, j->strings.len);
@@ -229,12 +229,21 @@ static void write_checksums(struct image_header *h, uint8_t *out, size_t n)
     memcpy(out, h, sizeof *h);
 }
 
+/* What most lookups show stands together, and before the names that only linkers and programs read. */
+static void add_strings(struct joined *j)
+{
+    size_t n_files = j->files.n_items ? j->files.n_items - 1 : 0;
+    for (size_t i = 0; i < n_files; i++) add_string(j, strtab_get(&j->files, (uint32_t)i + 1).s);
+    for (size_t i = 0; i < j->n_functions; i++) add_string(j, j->functions[i].name);
+    for (size_t i = 0; i < j->n_functions; i++) add_string(j, j->functions[i].linkage_name);
+}
+
 static bool write_image(struct joined *j, const char *build_id, struct bytes *ret)
 {
     uint64_t base = j->n_pieces ? j->pieces[0].start & ~(uint64_t)0xfff : 0;
     uint64_t last = j->n_pieces ? j->pieces[j->n_pieces - 1].start : 0;
     size_t n_files = j->files.n_items ? j->files.n_items - 1 : 0;
-    for (size_t i = 0; i < n_files; i++) add_string(j, strtab_get(&j->files, (uint32_t)i + 1).s);
+    add_strings(j);
     if (last - base > UINT32_MAX || j->too_large || j->n_pieces >= UINT32_MAX) return false;
     struct image_header h = {.version = IMAGE_VERSION, .byte_order = 0x01020304, .base = base};
     memcpy(h.magic, IMAGE_MAGIC, sizeof h.magic);

@@ -510,6 +510,7 @@ static bool lookup_image(struct symbol_object *o, const uint64_t *addresses, siz
     }
     if (!o->image) return false;
     struct image_want want = {.linkage_names = options->no_demangle,
+                              .one_name = options->one_name,
                               .no_inlines = options->no_inlines,
                               .n_threads = options->n_threads};
     if (image_lookup(o->image, addresses, n, &want, result)) {

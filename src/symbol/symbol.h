@@ -22,16 +22,18 @@ struct symbol_options {        /* all zero: the defaults */
     bool no_inlines;
     bool no_debuginfod;     /* never ask, even when DEBUGINFOD_URLS is set */
     bool symbol_table_only; /* no DWARF: names without files and lines, fast */
+    bool one_name;          /* linkage_name is not wanted, unless it is the function's only name */
 };
 
 struct symbol_frame {
-    const char *function;     /* for people: demangled; NULL when unknown */
-    const char *linkage_name; /* as in the object; NULL when unknown */
-    const char *file;         /* full path as recorded; NULL when unknown */
-    uint32_t line, column;    /* 0 when unknown */
-    uint32_t start_line;      /* where the function is declared; 0 when unknown */
-    uint32_t discriminator;   /* which of several blocks on that line; 0 when not told */
-    bool inlined;             /* this frame was inlined into the next one */
+    const char *function;                /* for people: demangled; NULL when unknown */
+    const char *linkage_name;            /* as in the object; NULL when unknown */
+    const char *file;                    /* full path as recorded; NULL when unknown */
+    uint32_t line, column;               /* 0 when unknown */
+    uint32_t start_line;                 /* where the function is declared; 0 when unknown */
+    uint32_t discriminator;              /* which of several blocks on that line; 0 when not told */
+    uint32_t function_bytes, file_bytes; /* lengths of these two, where they are known; else 0 */
+    bool inlined;                        /* this frame was inlined into the next one */
 };
 
 struct symbolizer;
