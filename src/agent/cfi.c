@@ -15,115 +15,6 @@ struct function {
     uint32_t cie; /* index */
 };
 
-bool cfi_read_pointer(const struct cfi_section *s, struct rd *r, uint8_t encoding, uintptr_t *ret_value)
-{
-    uintptr_t here = s->address + (uintptr_t)(r->p - s->bytes), value;
-    switch (encoding & 0x0f) {
-    case 0x00:
-    case 0x04:
-    case 0x0c:
-        value = (uintptr_t)rd_u64(r);
-        break;
-    case 0x01:
-        value = (uintptr_t)rd_varint(r);
-        break;
-    case 0x02:
-        value = rd_u16(r);
-        break;
-    case 0x03:
-        value = rd_u32(r);
-        break;
-    case 0x09:
-        value = (uintptr_t)rd_sleb(r);
-        break;
-    case 0x0a:
-        value = (uintptr_t)(intptr_t)(int16_t)rd_u16(r);
-        break;
-    case 0x0b:
-        value = (uintptr_t)(intptr_t)(int32_t)rd_u32(r);
-        break;
-    default:
-        return false;
-    }
-    switch (encoding & 0x70) {
-    case 0x00:
-        value += s->bias;
-        break;
-    case 0x10:
-        value += here;
-        break;
-    case 0x30:
-        value += s->data_base;
-        break;
-    default:
-        return false;
-    }
-    *ret_value = value;
-    return !r->bad && !(encoding & 0x80);
-}
-
-static void parse_augmentation(const char *augmentation, struct rd data, const struct cfi_section *s,
-                               struct cfi_cie *cie)
-{
-    for (const char *c = augmentation + 1; *c; c++) {
-        uintptr_t ignored;
-        switch (*c) {
-        case 'R':
-            cie->pointer_encoding = rd_u8(&data);
-            break;
-        case 'L':
-            rd_skip(&data, 1);
-            break;
-        case 'P': {
-            uint8_t encoding = rd_u8(&data);
-            (void)cfi_read_pointer(s, &data, encoding, &ignored);
-            break;
-        }
-        case 'S':
-            cie->is_signal = true;
-            break;
-        default:
-            break; /* 'B': signed return addresses; others carry no data we need after them */
-        }
-    }
-    if (data.bad) cie->valid = false;
-}
-
-/* r stands behind the id. */
-static void parse_cie(const struct cfi_section *s, struct rd r, struct cfi_cie *cie)
-{
-    uint8_t version = rd_u8(&r);
-    const char *augmentation = rd_cstr(&r);
-    if (!augmentation || (version != 1 && version != 3 && version != 4)) return;
-    if (version == 4) {
-        uint8_t address_size = rd_u8(&r), segment_size = rd_u8(&r);
-        if (address_size != sizeof(uintptr_t) || segment_size) return;
-    }
-    cie->code_align = rd_varint(&r);
-    cie->data_align = rd_sleb(&r);
-    cie->ra_register = version == 1 ? rd_u8(&r) : rd_varint(&r);
-    cie->valid = true;
-    if (augmentation[0] == 'z') {
-        cie->has_augmentation_data = true;
-        parse_augmentation(augmentation, rd_sub(&r, rd_varint(&r)), s, cie);
-    } else if (augmentation[0]) {
-        cie->valid = false;
-    }
-    cie->instructions = r;
-    if (r.bad || cie->code_align > 64 || cie->data_align > 64 || cie->data_align < -64) cie->valid = false;
-}
-
-/* The entry at the reader: its content behind the length. False at the end. */
-static bool next_entry(struct rd *r, struct rd *ret_entry, bool *ret_is_64)
-{
-    uint64_t length = rd_u32(r);
-    *ret_is_64 = length == 0xffffffff;
-    if (*ret_is_64) length = rd_u64(r);
-    if (r->bad || length == 0) return false;
-    *ret_entry = rd_sub(r, length);
-    return !r->bad;
-}
-
 struct scan {
     struct cfi_builder *b;
     struct pages_buf cies, functions;
@@ -140,10 +31,10 @@ static uint32_t cie_at(struct scan *x, size_t position)
     struct rd r = rd_over(s->bytes, s->n_bytes), entry;
     rd_skip(&r, position);
     bool is_64;
-    if (next_entry(&r, &entry, &is_64)) {
+    if (cfi_next_entry(&r, &entry, &is_64)) {
         uint64_t id = is_64 ? rd_u64(&entry) : rd_u32(&entry);
         bool is_cie = s->is_debug_frame ? id == (is_64 ? UINT64_MAX : UINT32_MAX) : id == 0;
-        if (is_cie) parse_cie(s, entry, &cie);
+        if (is_cie) cfi_parse_cie(s, entry, &cie);
     }
     pages_buf_bytes(&x->cies, &cie, sizeof cie);
     return *slot = (uint32_t)(x->cies.size / sizeof cie) - 1;
@@ -173,7 +64,7 @@ static void scan_section(struct scan *x)
     const struct cfi_section *s = x->b->section;
     struct rd r = rd_over(s->bytes, s->n_bytes), entry;
     bool is_64;
-    while (rd_left(&r) && next_entry(&r, &entry, &is_64)) {
+    while (rd_left(&r) && cfi_next_entry(&r, &entry, &is_64)) {
         size_t id_position = (size_t)(entry.p - s->bytes);
         uint64_t id = is_64 ? rd_u64(&entry) : rd_u32(&entry);
         if (s->is_debug_frame) {
@@ -214,6 +105,12 @@ void cfi_line_add(struct cfi_builder *b, uint32_t offset, uint32_t rule)
     pages_buf_bytes(&b->lines, &line, sizeof line);
 }
 
+static void add_row(void *context, uintptr_t from, const struct unwind_rule *rule)
+{
+    struct cfi_builder *b = context;
+    cfi_line_add(b, (uint32_t)(from - b->begin), cfi_rule_index(b, rule));
+}
+
 static void run_functions(struct cfi_builder *b, const struct function *f, size_t n,
                           const struct cfi_cie *cies)
 {
@@ -224,7 +121,8 @@ static void run_functions(struct cfi_builder *b, const struct function *f, size_
         if (begin != f[i].begin) continue;
         uint32_t end =
             i + 1 < n && f[i + 1].begin > begin && f[i + 1].begin < f[i].end ? f[i + 1].begin : f[i].end;
-        cfi_program_run(b, &cies[f[i].cie], f[i].instructions, b->begin + begin, b->begin + end);
+        cfi_program_run(b->section, b->machine, &cies[f[i].cie], f[i].instructions, b->begin + begin,
+                        b->begin + end, add_row, b);
         cfi_line_add(b, end, 0);
         done = end;
     }
@@ -272,8 +170,6 @@ int cfi_build(const struct cfi_section *section, enum cfi_machine machine, uintp
     if (end <= begin || end - begin > MAX_TEXT)
         return err_set(err, ERR_LIMIT, "%zu bytes of code in one object", (size_t)(end - begin));
     struct cfi_builder b = {.section = section, .machine = machine, .begin = begin, .end = end};
-    b.registers = machine == CFI_X86_64 ? (struct cfi_registers){.fp = 6, .sp = 7, .ra = 16}
-                                        : (struct cfi_registers){.fp = 29, .sp = 31, .ra = 30};
     struct scan x = {.b = &b};
     scan_section(&x);
     size_t n = x.functions.size / sizeof(struct function);

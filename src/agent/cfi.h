@@ -12,19 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/hot/cfi_machine.h"
 #include "agent/hot/unwind.h"
 #include "base/err.h"
-
-enum cfi_machine { CFI_X86_64, CFI_AARCH64 };
-
-struct cfi_section {
-    const uint8_t *bytes;
-    size_t n_bytes;
-    uintptr_t address; /* where the first byte stands in the process: pc-relative pointers count from there */
-    uintptr_t data_base; /* what "data-relative" counts from (.eh_frame_hdr) */
-    uintptr_t bias;      /* added to absolute addresses (.debug_frame of an object that was moved) */
-    bool is_debug_frame; /* CIE pointers are section offsets, CIE id is all ones */
-};
 
 struct cfi_table {
     struct unwind_module module; /* points into memory */

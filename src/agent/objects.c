@@ -6,18 +6,11 @@
 #include <link.h>
 #include <string.h>
 
-#include "agent/cfi_int.h"
 #include "agent/elf_file.h"
 #include "agent/own_memory.h"
 #include "base/rd.h"
 
 #define MAX_FRAME_BYTES ((size_t)512 << 20)
-
-#if defined(__x86_64__)
-#define OWN_MACHINE CFI_X86_64
-#else
-#define OWN_MACHINE CFI_AARCH64
-#endif
 
 static int take_counts(struct dl_phdr_info *info, size_t size, void *into)
 {
@@ -106,7 +99,7 @@ static int build_from_memory(const struct object *o, struct cfi_table *ret_table
     s.bytes = copy;
     s.n_bytes = own_memory_read(frames, copy, n_bytes);
     s.address = frames;
-    int status = s.n_bytes ? cfi_build(&s, OWN_MACHINE, o->code_begin, o->code_end, ret_table, err)
+    int status = s.n_bytes ? cfi_build(&s, CFI_OWN_MACHINE, o->code_begin, o->code_end, ret_table, err)
                            : err_set(err, ERR_NOT_FOUND, ".eh_frame cannot be read");
     pages_unmap(copy, n_bytes);
     return status;
@@ -121,7 +114,7 @@ static int build_from_file(const struct object *o, struct cfi_table *ret_table, 
     struct elf_part frames = section ? elf_file_load(&f, section) : (struct elf_part){0};
     struct cfi_section s = {
         .bytes = frames.bytes, .n_bytes = frames.n_bytes, .bias = o->bias, .is_debug_frame = true};
-    int status = s.n_bytes ? cfi_build(&s, OWN_MACHINE, o->code_begin, o->code_end, ret_table, err)
+    int status = s.n_bytes ? cfi_build(&s, CFI_OWN_MACHINE, o->code_begin, o->code_end, ret_table, err)
                            : err_set(err, ERR_NOT_FOUND, "%s has no frame information", o->path);
     elf_part_free(&frames);
     elf_file_close(&f);

@@ -1,13 +1,16 @@
 /* tables.c - see tables.h. One writer at a time (a lock); readers come through hot/epoch.h. */
 #include "agent/tables.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "agent/hot/unwind.h"
+#include "agent/hot/young.h"
 #include "agent/objects.h"
 #include "agent/pages.h"
 
@@ -139,8 +142,20 @@ static void rebuild(void)
     note_status(&begin);
 }
 
+/* May handlers ask the loader about code that has no table yet? Not where a filter might end the process over
+ * the call they read with. */
+static void allow_young(void)
+{
+    static young_find_fn *found;
+    static bool is_known;
+    if (!is_known) *(void **)&found = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    is_known = true;
+    atomic_store(&young_find, prctl(PR_GET_SECCOMP) == 0 ? found : NULL);
+}
+
 static void refresh_locked(void)
 {
+    allow_young();
     struct object_counts now = objects_counts();
     if (!have_counts || now.n_added != counts.n_added || now.n_removed != counts.n_removed) rebuild();
 }

@@ -2,8 +2,9 @@
  * rules, publishes them.
  *
  * Whoever unwinds holds the tables while it may: while at least one holder is there, the library's
- * housekeeping looks for objects that came or went (dlopen, dlclose) every 100 ms. Old tables are freed when
- * no handler can still be reading them. Not hot.
+ * housekeeping looks for objects that came or went (dlopen, dlclose) every 20 ms; until it has seen one, its
+ * code is looked up one address at a time (hot/young.h). Old tables are freed when no handler can still be
+ * reading them. Not hot.
  */
 #ifndef AGENT_TABLES_H
 #define AGENT_TABLES_H

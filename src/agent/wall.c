@@ -79,7 +79,8 @@ static unsigned walk_sleeper(uint32_t tid, uintptr_t *pcs, bool *ret_complete)
     struct unwind_source source = {.memory = {.lo = sp,
                                               .hi = sp + (n_bytes & ~(size_t)7),
                                               .shift = (intptr_t)((uintptr_t)stack_copy - sp)},
-                                   .address_mask = ~(uintptr_t)0};
+                                   .address_mask = ~(uintptr_t)0,
+                                   .asks_loader = true};
 #if defined(__aarch64__)
     source.address_mask = ((uintptr_t)1 << 48) - 1;
 #endif

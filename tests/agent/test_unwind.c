@@ -1,12 +1,15 @@
 /* The unwinder on real code: against glibc's backtrace(), through libc frames, signal frames, alternate
  * stacks, realigned frames, and on memory that is not there. Built with -O2 -fomit-frame-pointer. */
+#include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 #include "agent/hot/unwind.h"
+#include "agent/hot/young.h"
 #include "agent/tables.h"
 
 #include "../t.h"
@@ -172,6 +175,64 @@ TEST(goes_through_a_signal_frame)
     compare();
 }
 
+#if defined(__x86_64__)
+/* Code that nobody described, as in the linkage tables that lld writes; and a frame pointer that is already
+ * another function's, as in the last instructions of libgcc's unwinder. */
+void stop_undescribed(void);
+__asm__(".text\n.globl stop_undescribed\nstop_undescribed:\n    int3\n    ret\n");
+
+static uintptr_t false_fp;
+
+static void on_trap(int signal_number, siginfo_t *info, void *context)
+{
+    (void)signal_number, (void)info;
+    ucontext_t *uc = context;
+    greg_t fp = uc->uc_mcontext.gregs[REG_RBP];
+    if (false_fp) uc->uc_mcontext.gregs[REG_RBP] = (greg_t)false_fp;
+    n_ours = unwind_context(context, ours, UNWIND_MAX_FRAMES, &complete);
+    uc->uc_mcontext.gregs[REG_RBP] = fp;
+    n_theirs = (unsigned)backtrace(theirs, UNWIND_MAX_FRAMES);
+}
+
+__attribute__((noinline)) static int stop_with_frame_pointer(int n)
+{
+    volatile char *variable = __builtin_alloca((size_t)n); /* needs one */
+    variable[0] = 1;
+    __asm__ volatile("int3");
+    sink++;
+    return variable[0];
+}
+
+TEST(a_leaf_that_nobody_described_is_returned_from)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        false_fp = i ? 0x1234567 : 0;
+        stop_undescribed();
+        sink++;
+        CHECK(complete);
+        CHECK(n_ours >= 4);
+    }
+}
+
+TEST(a_false_frame_pointer_is_survived)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    backtrace(theirs, 4);
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, NULL);
+    uintptr_t bad[] = {0, 0x1234567, 8, (uintptr_t)1 << 62};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        false_fp = bad[i];
+        sink += stop_with_frame_pointer(100 + sink % 2);
+        CHECK(complete);
+        compare_tail();
+    }
+}
+#endif
+
 TEST(a_load_that_would_fault_ends_the_stack)
 {
     REQUIRE(tables_hold(NULL) == 0);
@@ -218,6 +279,85 @@ TEST(the_vdso_and_every_library_have_rules)
            status.n_without_rules, status.n_rows, status.n_bytes, status.last_build_ms);
     CHECK(status.n_modules >= 4);
     CHECK_INT(status.n_without_rules, 0);
+}
+
+/* ---- code that has no table yet */
+
+static unsigned n_compared, n_different, n_unknown;
+
+static int compare_rules(struct dl_phdr_info *info, size_t size, void *into)
+{
+    (void)size, (void)into;
+    const struct unwind_tables *tables = atomic_load(&unwind_published);
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
+        uintptr_t begin = info->dlpi_addr + p->p_vaddr;
+        for (uintptr_t pc = begin; pc < begin + p->p_memsz; pc += 29) {
+            struct unwind_rule young, table = *unwind_find_rule(tables, pc);
+            bool has_young = young_rule(pc, &young);
+            if (table.cfa == UNWIND_CFA_NONE) {
+                n_different += has_young;
+                continue;
+            }
+            n_compared++;
+            if (!has_young)
+                n_unknown++;
+            else if (memcmp(&young, &table, sizeof young))
+                n_different++;
+        }
+    }
+    return 0;
+}
+
+TEST(a_rule_looked_up_alone_is_the_one_in_the_table)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    if (!atomic_load(&young_find)) SKIP("the loader of this libc cannot be asked");
+    dl_iterate_phdr(compare_rules, NULL);
+    printf("# %u rules, %u not found (their entries are too long), %u differ\n", n_compared, n_unknown,
+           n_different);
+    CHECK(n_compared > 20000);
+    CHECK_INT(n_different, 0);
+    CHECK(n_unknown < n_compared / 50);
+}
+
+/* A library that nothing has loaded before, with a function that calls back. */
+typedef int step_fn(void *context, void *argument);
+typedef int walk_fn(step_fn *callback, void *argument);
+
+static int step_called_back(void *context, void *argument)
+{
+    (void)context;
+    if (!n_ours) n_ours = unwind_here(ours, UNWIND_MAX_FRAMES, 0);
+    return ++*(int *)argument > 3;
+}
+
+TEST(an_object_is_walked_through_as_soon_as_it_is_loaded)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    if (!atomic_load(&young_find)) SKIP("the loader of this libc cannot be asked");
+    if (dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_NOLOAD)) SKIP("libgcc_s is here from the start");
+    void *handle = dlopen("libgcc_s.so.1", RTLD_NOW);
+    walk_fn *walk = NULL;
+    if (handle) *(void **)&walk = dlsym(handle, "_Unwind_Backtrace");
+    if (!walk) SKIP("no libgcc_s here");
+    uintptr_t before[UNWIND_MAX_FRAMES];
+    unsigned n_before = 0;
+    for (volatile int round = 0; round < 2; round++) { /* volatile: one call, not one for each round */
+        int n = 0;
+        n_ours = 0;
+        walk(step_called_back, &n);
+        REQUIRE(n_ours > 4);
+        if (round) break;
+        CHECK(unwind_find_rule(atomic_load(&unwind_published), ours[1])->cfa == UNWIND_CFA_NONE);
+        n_before = n_ours;
+        memcpy(before, ours, sizeof ours);
+        tables_refresh(); /* and now by its table */
+        CHECK(unwind_find_rule(atomic_load(&unwind_published), ours[1])->cfa != UNWIND_CFA_NONE);
+    }
+    CHECK_INT(n_before, n_ours);
+    CHECK(!memcmp(before, ours, n_ours * sizeof *ours));
 }
 
 TEST_MAIN()

@@ -1,8 +1,8 @@
 # libprocprof: the profiler that lives in other people's processes. libc only; everything hidden but what src/agent/procprof.map names.
 
-AGENT_BASE    := src/base/err.c src/base/rd.c
+AGENT_BASE    := src/base/err.c
 AGENT_SRC     := $(sort $(wildcard src/agent/*.c)) $(AGENT_BASE)
-AGENT_HOT_SRC := $(sort $(wildcard src/agent/hot/*.c))
+AGENT_HOT_SRC := $(sort $(wildcard src/agent/hot/*.c)) src/base/rd.c
 AGENT_OBJ     := $(AGENT_SRC:%.c=$(B)/agent/%.o)
 AGENT_HOT_OBJ := $(AGENT_HOT_SRC:%.c=$(B)/agent/%.o)
 AGENT_MAP     := src/agent/procprof.map

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <ucontext.h>
 
+#include "agent/hot/recover.h"
+#include "agent/hot/young.h"
+
 #if defined(__x86_64__)
 #define SIGNAL_PC 40 + 8 * REG_RIP /* ucontext: flags, link, stack (40 bytes), then gregs */
 #define SIGNAL_SP 40 + 8 * REG_RSP
@@ -91,9 +94,14 @@ NOT_SANITIZED static const struct unwind_rule *cached_rule(const struct unwind_t
     return rule;
 }
 
-NOT_SANITIZED static const struct unwind_rule *rule_of(const struct unwind_source *s, uintptr_t pc)
+/* The rule of pc; `room` is for one that stands in no table. */
+NOT_SANITIZED static const struct unwind_rule *rule_of(const struct unwind_source *s, uintptr_t pc,
+                                                       struct unwind_rule *room)
 {
-    return s->is_published ? cached_rule(s->tables, pc) : unwind_find_rule(s->tables, pc);
+    const struct unwind_rule *rule =
+        s->is_published ? cached_rule(s->tables, pc) : unwind_find_rule(s->tables, pc);
+    if (__builtin_expect(rule == &no_rule, 0) && s->asks_loader && young_rule(pc, room)) return room;
+    return rule;
 }
 
 NOT_SANITIZED static int step_signal_frame(struct unwind_source *s, struct unwind_registers *r)
@@ -179,16 +187,24 @@ NOT_SANITIZED int unwind_step(struct unwind_source *s, const struct unwind_rule 
     return 1;
 }
 
+NOT_SANITIZED static int step(struct unwind_source *s, struct unwind_registers *r)
+{
+    struct unwind_rule room;
+    const struct unwind_rule *rule = rule_of(s, r->pc - !r->pc_is_exact, &room);
+    int done = unwind_step(s, rule, r);
+    return __builtin_expect(done < 0, 0) ? recover_step(s, rule, r) : done;
+}
+
 NOT_SANITIZED unsigned unwind_walk(struct unwind_source *s, struct unwind_registers *r, uintptr_t *pcs,
                                    unsigned max, bool *ret_complete)
 {
     unsigned n = 0;
-    int step = 1;
-    while (n < max && step > 0) {
+    int went = 1;
+    while (n < max && went > 0) {
         pcs[n++] = r->pc;
-        step = unwind_step(s, rule_of(s, r->pc - !r->pc_is_exact), r);
+        went = step(s, r);
     }
-    if (ret_complete) *ret_complete = step == 0;
+    if (ret_complete) *ret_complete = went == 0;
     return n;
 }
 
@@ -231,7 +247,7 @@ NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsi
         s.memory = known_stack(here, r.sp); /* not on another signal stack */
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
-    s.is_published = true;
+    s.is_published = s.asks_loader = true;
     unsigned n = unwind_walk(&s, &r, pcs, max, ret_complete);
     epoch_leave(&unwind_epoch, ticket);
     return n;
@@ -248,12 +264,12 @@ NOT_SANITIZED __attribute__((noinline)) unsigned unwind_here(uintptr_t *pcs, uns
     r.pc &= s.address_mask;
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
-    s.is_published = true;
+    s.is_published = s.asks_loader = true;
     unsigned n = 0;
-    int step = 1;
-    for (unsigned depth = 0; n < max && step > 0; depth++) {
+    int went = 1;
+    for (unsigned depth = 0; n < max && went > 0; depth++) {
         if (depth >= skip) pcs[n++] = r.pc;
-        step = unwind_step(&s, rule_of(&s, r.pc - !r.pc_is_exact), &r);
+        went = step(&s, &r);
     }
     epoch_leave(&unwind_epoch, ticket);
     return n;

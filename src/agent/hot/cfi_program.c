@@ -1,6 +1,6 @@
 /* cfi_program.c - the little machine of DWARF 6.4.2: a function's instructions become rows. Only three
  * registers matter to us: the frame address, the frame pointer and the return address. */
-#include "agent/cfi_int.h"
+#include "agent/hot/cfi_machine.h"
 
 enum { SAME, AT_OFFSET, EXPRESSION, UNDEFINED }; /* where a register of the caller is */
 
@@ -18,11 +18,15 @@ struct state {
     struct place fp, ra;
 };
 
-#define MAX_REMEMBERED 16
+#define MAX_REMEMBERED 8 /* compilers nest them once; this may run on the stack of a handler */
 
 struct machine {
-    struct cfi_builder *b;
+    const struct cfi_section *section;
+    enum cfi_machine machine;
+    struct cfi_registers registers;
     const struct cfi_cie *cie;
+    cfi_row_fn *row;
+    void *context;
     struct state now, initial, remembered[MAX_REMEMBERED];
     unsigned n_remembered;
     bool lost; /* something we do not understand: no rule from here to the end of the function */
@@ -32,14 +36,14 @@ struct machine {
 static struct unwind_rule rule_of(struct machine *m)
 {
     const struct state *s = &m->now;
-    const struct cfi_registers *regs = &m->b->registers;
+    const struct cfi_registers *regs = &m->registers;
     struct unwind_rule none = {.cfa = UNWIND_CFA_NONE}, r = {0};
     if (m->cie->is_signal) return (struct unwind_rule){.cfa = UNWIND_CFA_SIGNAL};
     if (m->lost) return none;
     if (s->ra.how == UNDEFINED) return (struct unwind_rule){.cfa = UNWIND_CFA_END};
     if (s->ra.how == EXPRESSION) return none;
     if (s->ra.how == SAME) {
-        if (m->b->machine == CFI_X86_64) return none;
+        if (m->machine == CFI_X86_64) return none;
         r.ra = UNWIND_RA_IN_LR;
     } else {
         if (s->ra.offset != (int16_t)s->ra.offset) return none;
@@ -75,7 +79,7 @@ static void row_end(struct machine *m, uintptr_t next_pc)
     uintptr_t to = next_pc < m->end ? next_pc : m->end;
     if (m->pc < to) {
         struct unwind_rule r = rule_of(m);
-        cfi_line_add(m->b, (uint32_t)(m->pc - m->b->begin), cfi_rule_index(m->b, &r));
+        m->row(m->context, m->pc, &r);
     }
     m->pc = next_pc;
 }
@@ -83,7 +87,7 @@ static void row_end(struct machine *m, uintptr_t next_pc)
 static struct place *place_of(struct machine *m, struct state *s, uint64_t reg)
 {
     if (reg == m->cie->ra_register) return &s->ra;
-    if (reg == m->b->registers.fp) return &s->fp;
+    if (reg == m->registers.fp) return &s->fp;
     return NULL; /* a register that does not matter to us */
 }
 
@@ -111,7 +115,7 @@ static void run_extended(struct machine *m, uint8_t op, struct rd *r)
     case 0x00:
         break; /* nop */
     case 0x01: /* set_loc */
-        if (cfi_read_pointer(m->b->section, r, m->cie->pointer_encoding, &address))
+        if (cfi_read_pointer(m->section, r, m->cie->pointer_encoding, &address))
             row_end(m, address);
         else
             m->lost = true;
@@ -237,15 +241,18 @@ static void run(struct machine *m, struct rd r)
     if (r.bad) m->lost = true;
 }
 
-void cfi_program_run(struct cfi_builder *b, const struct cfi_cie *cie, struct rd instructions,
-                     uintptr_t begin, uintptr_t end)
+void cfi_program_run(const struct cfi_section *section, enum cfi_machine machine, const struct cfi_cie *cie,
+                     struct rd instructions, uintptr_t begin, uintptr_t end, cfi_row_fn *row, void *context)
 {
-    struct machine m = {.b = b, .cie = cie, .pc = begin, .end = end};
+    struct machine m = {.section = section, .machine = machine, .cie = cie, .row = row, .context = context};
+    m.registers = machine == CFI_X86_64 ? (struct cfi_registers){.fp = 6, .sp = 7}
+                                        : (struct cfi_registers){.fp = 29, .sp = 31};
+    m.pc = begin;
+    m.end = end;
     m.now.ra.how = SAME;
     run(&m, cie->instructions);
     m.pc = begin; /* a CIE has no rows */
     m.initial = m.now;
     run(&m, instructions);
     row_end(&m, end);
-    if (m.pc < end) row_end(&m, end);
 }

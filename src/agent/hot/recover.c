@@ -1,0 +1,87 @@
+/* recover.c - see recover.h. x86-64: a return address is one that stands behind a call; a direct call also
+ * says which function it called, and that must be the one we are in. On aarch64 nothing is guessed. */
+#include "agent/hot/recover.h"
+
+#define NOT_SANITIZED __attribute__((no_sanitize("address", "thread")))
+
+#if defined(__x86_64__)
+
+#define MAX_WORDS          64
+#define MAX_FUNCTION_BYTES (64u << 10)
+
+enum call { NO_CALL, CALLS_ANYTHING, CALLS_US };
+
+NOT_SANITIZED static bool is_code(const struct unwind_tables *t, uintptr_t pc)
+{
+    uint32_t low = 0, high = t ? t->n_modules : 0;
+    if (!high) return false;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (t->modules[middle].begin <= pc)
+            low = middle;
+        else
+            high = middle;
+    }
+    return pc >= t->modules[low].begin + 8 && pc < t->modules[low].end;
+}
+
+/* What stands before a return address: call rel32 (e8), call through register or memory (ff /2). */
+NOT_SANITIZED static enum call call_before(struct safe_memory *code, uintptr_t pc, uintptr_t inside)
+{
+    uintptr_t first, second, at = (pc - 8) & ~(uintptr_t)7;
+    unsigned shift = (unsigned)(pc & 7) * 8;
+    if (!safe_load(code, at, &first)) return NO_CALL;
+    if (shift && !safe_load(code, at + 8, &second)) return NO_CALL;
+    uint64_t bytes = shift ? first >> shift | second << (64 - shift) : first; /* the last one highest */
+#define BYTE(before) ((uint8_t)(bytes >> (64 - 8 * (before))))
+    if (BYTE(5) == 0xe8) {
+        uintptr_t target = pc + (uintptr_t)(intptr_t)(int32_t)(bytes >> 32);
+        return target <= inside && inside - target < MAX_FUNCTION_BYTES ? CALLS_US : CALLS_ANYTHING;
+    }
+    for (unsigned length = 2; length <= 7; length++)
+        if (BYTE(length) == 0xff && (BYTE(length - 1) >> 3 & 7) == 2) return CALLS_ANYTHING;
+    return NO_CALL;
+#undef BYTE
+}
+
+NOT_SANITIZED static int return_to(struct unwind_source *s, struct unwind_registers *r, uintptr_t place,
+                                   uintptr_t pc, bool has_frame_pointer)
+{
+    uintptr_t fp = r->fp;
+    bool fp_is_unknown = r->fp_is_unknown;
+    if (has_frame_pointer && place > r->sp) {
+        if (!safe_load(&s->memory, place - 8, &fp)) return -1;
+        fp_is_unknown = false;
+    }
+    *r = (struct unwind_registers){.pc = pc, .sp = place + 8, .fp = fp, .fp_is_unknown = fp_is_unknown};
+    return 1;
+}
+
+NOT_SANITIZED int recover_step(struct unwind_source *s, const struct unwind_rule *rule,
+                               struct unwind_registers *r)
+{
+    struct safe_memory code = {0}; /* of its own: the stack's known range stays */
+    bool is_bare_leaf = rule->cfa == UNWIND_CFA_NONE && r->pc_is_exact, uses_fp = rule->cfa == UNWIND_CFA_FP;
+    uintptr_t inside = r->pc - !r->pc_is_exact, pc;
+    if (!is_bare_leaf && !uses_fp) return -1;
+    unsigned n_words = uses_fp ? MAX_WORDS : 2; /* a linkage table entry may have pushed a number */
+    for (unsigned i = 0; i < n_words; i++) {
+        uintptr_t place = r->sp + 8 * i;
+        if (!safe_load(&s->memory, place, &pc)) return -1;
+        if (!is_code(s->tables, pc)) continue;
+        enum call call = call_before(&code, pc, inside);
+        if (call == CALLS_US || (call == CALLS_ANYTHING && is_bare_leaf && i == 0))
+            return return_to(s, r, place, pc, uses_fp);
+    }
+    return -1;
+}
+
+#else
+
+int recover_step(struct unwind_source *s, const struct unwind_rule *rule, struct unwind_registers *r)
+{
+    (void)s, (void)rule, (void)r;
+    return -1;
+}
+
+#endif
