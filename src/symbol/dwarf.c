@@ -27,7 +27,8 @@ int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned 
     pthread_mutex_init(&d->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
     d->main = dwarf_file_open(d, elf, false, false, err);
-    if (d->main && dwarf_file_units(d->main) < 0)
+    struct unit first;
+    if (d->main && !dwarf_file_one_unit(d->main, 0, &first))
         err_set(err, ERR_INPUT, "%s: no debug information: .debug_info is damaged", elf->path);
     if (err->code) {
         dwarf_close(d);
@@ -143,7 +144,35 @@ static void run_batches(struct lookup *l, unsigned n_threads)
     if (l->n_batches > 1) qsort(l->batches, l->n_batches, sizeof *l->batches, by_size);
     for (size_t i = 0; i < l->n_batches; i++)
         l->dwarf->walked_bytes += l->batches[i].unit->end - l->batches[i].unit->offset;
+    l->workers[0].alone = l->n_batches == 1 && l->dwarf->n_threads > 1;
     parallel_for(l->n_batches, n_threads, work, l);
+}
+
+/* A handful: as far as .debug_aranges tells where they are, only their units are touched. True when that was
+ * all. */
+static bool lookup_few(struct lookup *l, const struct query *sorted, size_t n, struct query *dealt)
+{
+    struct unit *units[FEW_ADDRESSES] = {0};
+    bool dealt_out[FEW_ADDRESSES] = {0}, all = true;
+    size_t n_dealt = 0;
+    dwarf_units_of_few(l->dwarf, sorted, n, units);
+    l->n_batches = 0;
+    for (size_t i = 0; i < n; i++) {
+        all &= units[i] != NULL;
+        if (!units[i] || dealt_out[i]) continue;
+        struct batch *b = VEC_PUSH(l->batches, l->n_batches, l->cap_batches);
+        *b = (struct batch){units[i], &dealt[n_dealt], 0};
+        for (size_t k = i; k < n; k++) {
+            if (units[k] != units[i]) continue;
+            dealt_out[k] = true;
+            dealt[n_dealt++] = sorted[k];
+            b->n++;
+        }
+    }
+    run_batches(l, 1);
+    for (size_t i = 0; i < n && all; i++)
+        all = l->hits[sorted[i].index].scope || l->hits[sorted[i].index].file;
+    return all;
 }
 
 void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct hit *hits)
@@ -157,24 +186,9 @@ void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct h
     l.workers = mem_zalloc(d->n_threads * sizeof *l.workers);
     for (unsigned i = 0; i < d->n_threads; i++)
         l.workers[i] = (struct worker){.dwarf = d, .memory = &d->worker_memory[i]};
-    struct unit *few[FEW_ADDRESSES] = {0};
-    bool is_few = n <= FEW_ADDRESSES && !d->placed;
-    if (is_few) dwarf_units_of_few(d, sorted, n, few);
-    for (unsigned round = 0; round < MAX_ROUNDS; round++) {
+    bool done = n <= FEW_ADDRESSES && !d->placed && lookup_few(&l, sorted, n, dealt);
+    for (unsigned round = 0; round < MAX_ROUNDS && !done; round++) {
         size_t n_owned = 0;
-        if (is_few && round == 0) {
-            for (size_t i = 0; i < n; i++)
-                if (few[i])
-                    owned[n_owned++] = (struct owned){(uint32_t)(few[i] - d->main->units), (uint32_t)i};
-            if (n_owned) {
-                deal(&l, sorted, owned, n_owned, dealt);
-                run_batches(&l, 1);
-            }
-            bool all = n_owned == n;
-            for (size_t i = 0; i < n && all; i++) all = hits[i].scope || hits[i].file;
-            if (all) break;
-            n_owned = 0;
-        }
         dwarf_find_places(d);
         for (size_t i = 0; i < n; i++) {
             const struct hit *h = &hits[sorted[i].index];
@@ -186,7 +200,7 @@ void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct h
         deal(&l, sorted, owned, n_owned, dealt);
         run_batches(&l, n_owned <= FEW_ADDRESSES ? 1 : d->n_threads);
     }
-    if (d->n_unplaced) {
+    if (d->n_unplaced && !done) {
         size_t n_left = 0;
         for (size_t i = 0; i < n; i++)
             if (!hits[sorted[i].index].scope && !hits[sorted[i].index].file) dealt[n_left++] = sorted[i];

@@ -60,15 +60,16 @@ static void note_place(const struct unit *u, struct abbrev *a, const struct abbr
 
 static void compile(const struct unit *u, struct abbrevs *t, struct abbrev *a)
 {
-    uint32_t run = 0, at = 0;
+    uint32_t run = 0, at = 0, sibling_run = UINT32_MAX;
     bool in_fixed = true;
     a->first_step = (uint32_t)t->n_steps;
-    a->sibling = a->low = a->high = a->ranges = -1;
+    a->sibling = a->sibling_from_end = a->low = a->high = a->ranges = -1;
     a->quick = true;
     for (uint32_t i = 0; i < a->n_attrs; i++) {
         const struct abbrev_attr *attr = &t->attrs[a->first_attr + i];
         int size = form_size(u, attr->form);
         note_place(u, a, attr, in_fixed, at);
+        if (attr->at == DW_AT_sibling && attr->form == DW_FORM_ref4) sibling_run = run;
         if (size >= 0) {
             run += (uint32_t)size;
             if (in_fixed) at += (uint32_t)size;
@@ -77,7 +78,10 @@ static void compile(const struct unit *u, struct abbrevs *t, struct abbrev *a)
         in_fixed = false;
         *VEC_PUSH(t->steps, t->n_steps, t->cap_steps) = (struct abbrev_step){run, attr->form};
         run = 0;
+        sibling_run = UINT32_MAX;
     }
+    if (sibling_run != UINT32_MAX && run - sibling_run < INT16_MAX)
+        a->sibling_from_end = (int16_t)(run - sibling_run);
     *VEC_PUSH(t->steps, t->n_steps, t->cap_steps) = (struct abbrev_step){run, 0};
     a->fixed = in_fixed;
     a->n_fixed = at;
@@ -88,6 +92,8 @@ static void compile(const struct unit *u, struct abbrevs *t, struct abbrev *a)
         a->kind = KIND_INLINED;
     else if (is_type_tag(a->tag) && a->has_children && a->sibling >= 0)
         a->kind = KIND_TYPE;
+    else if (a->tag == DW_TAG_namespace && a->has_children && a->sibling >= 0)
+        a->kind = KIND_NAMESPACE;
     else
         a->kind = KIND_OTHER;
 }

@@ -18,7 +18,7 @@ struct walk {
     size_t n_queries;
     struct line_table *lines;
     size_t n_left; /* queries that no function has taken yet */
-    bool jump, jumped;
+    bool jump, jump_namespaces, jumped;
 };
 
 struct extent { /* where an entry's code is */
@@ -61,12 +61,12 @@ static inline bool extent_read(const struct walk *k, const struct abbrev *a, con
         }
         if (!a->high_is_address) x->high += x->low;
     }
-    if (a->sibling >= 0) {
+    x->after = abbrev_skip(k->u, k->t, a, p, k->end);
+    if (x->after && a->sibling_from_end >= 0) {
         uint32_t sibling;
-        memcpy(&sibling, p + a->sibling, 4);
+        memcpy(&sibling, x->after - a->sibling_from_end, 4);
         x->sibling = sibling_at(k, p, sibling);
     }
-    x->after = abbrev_skip(k->u, k->t, a, p, k->end);
     return x->after != NULL;
 }
 

@@ -28,6 +28,7 @@ enum abbrev_kind {
     KIND_UNKNOWN,    /* no such code */
     KIND_OTHER,      /* only walked over */
     KIND_TYPE,       /* a type whose inside need not be seen, and that tells where it ends */
+    KIND_NAMESPACE,  /* one that tells where it ends */
     KIND_FUNCTION,   /* subprogram with code */
     KIND_ABSTRACT,   /* subprogram without */
     KIND_INLINED,    /* inlined_subroutine with code */
@@ -55,6 +56,7 @@ struct abbrev {
     bool high_is_address;      /* else it is a length */
     int16_t low, high, ranges; /* offsets behind the code */
     int16_t sibling;           /* -1: none, or not at a fixed place */
+    int16_t sibling_from_end;  /* bytes between it and the end of the attributes; -1: none, or not fixed */
     uint16_t tag;
     uint32_t n_fixed; /* bytes before the first attribute of unknown size */
     uint32_t first_attr, n_attrs, first_step;
@@ -128,8 +130,9 @@ struct dwarf_file {
     struct elf *elf;
     bool owns_elf, is_split;
     struct dwarf_sections s;
-    struct unit *units;
+    struct unit *units; /* in their order, once units_listed */
     size_t n_units, cap_units;
+    bool units_listed;
     uint64_t code_min;       /* nothing below is code: what the linker dropped keeps such addresses */
     struct abbrevs **tables; /* under the lock */
     size_t n_tables, cap_tables;
@@ -178,7 +181,7 @@ const struct abbrevs *unit_abbrevs(struct unit *u); /* NULL when they are damage
 bool unit_root(struct unit *u);                     /* reads it once; false when it cannot be read */
 struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset);       /* NULL: none */
 struct unit *file_unit_starting(struct dwarf_file *f, uint64_t info_offset); /* NULL: none */
-int dwarf_file_units(struct dwarf_file *f);
+int dwarf_file_units(struct dwarf_file *f); /* lists them once; before the threads of a lookup start */
 bool dwarf_file_sections(struct dwarf_file *f, unsigned n_threads, struct err *err);
 void dwarf_file_free(struct dwarf_file *f);
 struct dwarf_file *dwarf_file_open(struct dwarf *d, struct elf *elf, bool owns, bool is_split,
@@ -279,6 +282,7 @@ struct level { /* an entry that is open */
 
 struct worker { /* what a thread keeps between units */
     struct dwarf *dwarf;
+    bool alone;           /* no other unit is in work: a second thread may be started for this one */
     struct arena *memory; /* scopes and paths: stays */
     struct arena scratch; /* of the unit */
     struct range_list ranges;
@@ -300,8 +304,8 @@ void worker_free(struct worker *w);
 
 void dwarf_find_places(struct dwarf *d);
 
-/* For a handful: units[i] is set when .debug_aranges says where the address is; no other section is looked
- * at. */
+/* For a handful: units[i] is set when .debug_aranges says where the address is. Of other sections only the
+ * headers of these units are looked at. */
 void dwarf_units_of_few(struct dwarf *d, const struct query *queries, size_t n, struct unit **units);
 
 /* The k-th unit, in the order of the file, that has code at the address; NULL: no more. */

@@ -223,6 +223,71 @@ static bool is_done(const struct sink *k, const bool all)
     return !all && !k->n_left;
 }
 
+/* The opcodes that nearly all of a program is made of, with operands of one or two bytes, while addresses
+ * only grow. Returns at the first other one, or when all is found. Everything is in registers here. */
+static __attribute__((noinline)) const uint8_t *run_quick(const struct line_table *t, struct sink *k,
+                                                          const uint8_t *p, const uint8_t *end,
+                                                          const uint16_t *address_step,
+                                                          const int16_t *line_step, struct line_row *now)
+{
+    const unsigned base = t->opcode_base;
+    uint64_t address = now->address, want = k->want;
+    uint32_t file = now->file, line = now->line, column = now->column, discriminator = now->discriminator;
+    struct line_row last = k->last;
+    while (end - p >= 4) {
+        const unsigned op = p[0];
+        if (op >= base || op == DW_LNS_copy) {
+            if (op >= base) {
+                address += address_step[op];
+                line += (uint32_t)line_step[op];
+            }
+            p++;
+            if (want < address) {
+                k->last = last;
+                answer(k, address);
+                want = k->want;
+                if (!k->n_left) break;
+            }
+            last.address = address;
+            last.file = file;
+            last.line = line;
+            last.column = column;
+            last.discriminator = discriminator;
+            discriminator = 0;
+            continue;
+        }
+        if (op == DW_LNS_negate_stmt) {
+            p++;
+            continue;
+        }
+        if (op == 0) { /* a discriminator below 128 */
+            if (p[1] != 2 || p[2] != DW_LNE_set_discriminator || p[3] >= 128) break;
+            discriminator = p[3];
+            p += 4;
+            continue;
+        }
+        if (op != DW_LNS_advance_line && op != DW_LNS_set_file && op != DW_LNS_set_column) break;
+        uint32_t operand = p[1] & 127;
+        unsigned spare = 25, n = 2;
+        if (p[1] & 128) {
+            if (p[2] & 128) break;
+            operand |= (uint32_t)p[2] << 7;
+            spare = 18;
+            n = 3;
+        }
+        p += n;
+        if (op == DW_LNS_advance_line)
+            line += (uint32_t)((int32_t)(operand << spare) >> spare);
+        else if (op == DW_LNS_set_file)
+            file = operand;
+        else
+            column = operand;
+    }
+    k->last = last;
+    *now = (struct line_row){address, file, line, column, discriminator};
+    return p;
+}
+
 static inline __attribute__((always_inline)) void run(const struct line_table *t, struct sink *k,
                                                       const bool all)
 {
@@ -237,7 +302,12 @@ static inline __attribute__((always_inline)) void run(const struct line_table *t
     struct rd r = {.p = t->program, .end = t->end};
     const uint64_t first_file = 1;
     struct line_row row = {.file = (uint32_t)first_file, .line = 1};
+    bool quick = base > DW_LNS_negate_stmt; /* the opcodes mean what they usually do */
     while (r.p < r.end) {
+        if (!all && quick && k->started) {
+            r.p = run_quick(t, k, r.p, r.end, address_step, line_step, &row);
+            if (!k->n_left) return;
+        }
         unsigned op = *r.p++;
         if (op >= base) {
             row.address += address_step[op];

@@ -26,8 +26,8 @@ static void add(struct place_list *list, const struct unit *u, uint64_t low, uin
         *VEC_PUSH(list->items, list->n, list->cap) = (struct place){.low = low, .high = high, .unit = unit};
 }
 
-/* Calls use(context, unit, low, high) for each entry of .debug_aranges. */
-static void each_arange(struct dwarf_file *f, void (*use)(void *, struct unit *, uint64_t, uint64_t),
+/* Calls use(context, where its unit starts, low, high) for each entry of .debug_aranges. */
+static void each_arange(const struct dwarf_file *f, void (*use)(void *, uint64_t, uint64_t, uint64_t),
                         void *context)
 {
     struct rd r = rd_over(f->s.aranges.p, f->s.aranges.n);
@@ -49,8 +49,6 @@ static void each_arange(struct dwarf_file *f, void (*use)(void *, struct unit *,
         unsigned pair = 2 * address_bytes;
         size_t used = (size_t)(set.p - start);
         rd_skip(&set, (pair - used % pair) % pair);
-        struct unit *u = file_unit_starting(f, info);
-        if (!u || u->root_state == 2) continue;
         while (rd_left(&set) >= pair) {
             uint64_t low, n;
             if (address_bytes == 8) {
@@ -63,36 +61,70 @@ static void each_arange(struct dwarf_file *f, void (*use)(void *, struct unit *,
             }
             set.p += pair;
             if (!low && !n) break;
-            use(context, u, low, low + n);
+            use(context, info, low, low + n);
         }
     }
 }
 
-static void add_arange(void *context, struct unit *u, uint64_t low, uint64_t high)
+struct all {
+    struct dwarf_file *file;
+    struct unit *unit; /* of the last entry */
+    struct place_list *list;
+};
+
+static void add_arange(void *context, uint64_t unit_offset, uint64_t low, uint64_t high)
 {
-    u->in_aranges = true;
-    add(context, u, low, high);
+    struct all *all = context;
+    if (!all->unit || all->unit->offset != unit_offset)
+        all->unit = file_unit_starting(all->file, unit_offset);
+    if (!all->unit || all->unit->root_state == 2) return;
+    all->unit->in_aranges = true;
+    add(all->list, all->unit, low, high);
 }
 
 struct few {
     const struct query *queries;
     size_t n;
-    struct unit **units;
+    uint64_t *offsets_plus_1; /* of units; 0: none */
+    uint64_t code_min, first, last;
 };
 
-static void find_few(void *context, struct unit *u, uint64_t low, uint64_t high)
+static void find_few(void *context, uint64_t unit_offset, uint64_t low, uint64_t high)
 {
     struct few *few = context;
+    if (low > few->last || high <= few->first || low < few->code_min) return;
     for (size_t i = 0; i < few->n; i++)
-        if (few->queries[i].address >= low && few->queries[i].address < high && range_is_code(u, low, high) &&
-            (!few->units[i] || u < few->units[i]))
-            few->units[i] = u;
+        if (few->queries[i].address >= low && few->queries[i].address < high &&
+            (!few->offsets_plus_1[i] || unit_offset < few->offsets_plus_1[i] - 1))
+            few->offsets_plus_1[i] = unit_offset + 1;
+}
+
+/* Reads the unit without a look at those before it. What is told of its place may be wrong: it must at least
+ * begin as units with code do. */
+static struct unit *lone_unit(struct dwarf *d, uint64_t offset)
+{
+    struct dwarf_file *f = d->main;
+    if (f->units_listed) return file_unit_starting(f, offset);
+    struct unit *u = arena_zalloc(&d->memory, sizeof *u);
+    if (!dwarf_file_one_unit(f, offset, u) || !unit_root(u)) return NULL;
+    struct rd r = rd_over(f->s.info.p + u->first_entry, (size_t)(u->end - u->first_entry));
+    uint16_t tag = abbrev_find(u->abbrevs, rd_varint(&r))->tag;
+    return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit ? u : NULL;
 }
 
 void dwarf_units_of_few(struct dwarf *d, const struct query *queries, size_t n, struct unit **units)
 {
-    struct few few = {queries, n, units};
+    uint64_t *offsets_plus_1 = mem_zalloc((n + 1) * sizeof *offsets_plus_1);
+    struct few few = {
+        queries, n, offsets_plus_1, d->main->code_min, queries[0].address, queries[n - 1].address};
     each_arange(d->main, find_few, &few);
+    for (size_t i = 0; i < n; i++) {
+        if (!offsets_plus_1[i]) continue;
+        for (size_t k = 0; k < i && !units[i]; k++)
+            if (offsets_plus_1[k] == offsets_plus_1[i]) units[i] = units[k];
+        if (!units[i]) units[i] = lone_unit(d, offsets_plus_1[i] - 1);
+    }
+    mem_free(offsets_plus_1);
 }
 
 static int by_low(const void *a_, const void *b_)
@@ -117,7 +149,8 @@ void dwarf_find_places(struct dwarf *d)
     struct dwarf_file *f = d->main;
     struct place_list list = {0};
     size_t cap_unplaced = 0;
-    each_arange(f, add_arange, &list);
+    dwarf_file_units(f);
+    each_arange(f, add_arange, &(struct all){.file = f, .list = &list});
     struct range_list ranges = {0};
     for (size_t i = 0; i < f->n_units; i++) {
         struct unit *u = &f->units[i];

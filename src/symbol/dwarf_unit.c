@@ -123,6 +123,8 @@ static bool read_header(struct dwarf_file *f, uint64_t offset, struct unit *u)
 int dwarf_file_units(struct dwarf_file *f)
 {
     struct unit u;
+    if (f->units_listed) return f->n_units ? 0 : -1;
+    f->units_listed = true;
     for (uint64_t at = 0; at < f->s.info.n && f->n_units < MAX_UNITS && read_header(f, at, &u); at = u.end)
         *VEC_PUSH(f->units, f->n_units, f->cap_units) = u;
     return f->n_units ? 0 : -1;
@@ -149,6 +151,8 @@ struct unit *file_unit_starting(struct dwarf_file *f, uint64_t info_offset)
 
 struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset)
 {
+    /* Listed already, but for a handful of addresses, which one thread looks up. */
+    if (f == f->dwarf->main) dwarf_file_units(f);
     size_t n = units_up_to(f, info_offset);
     if (!n) return NULL;
     struct unit *u = &f->units[n - 1];

@@ -7,13 +7,18 @@
  *
  * Jumping may miss functions that stand inside of types or of other functions (members of local classes).
  * When addresses are left over after the pass, it is made once more without jumps, for those addresses only.
+ * When there are but a few of them, namespaces are jumped over at first too: most compilers put functions
+ * behind them.
  */
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/strtab.h"
 #include "symbol/dwarf_entry.h"
 #include "symbol/dwarf_int.h"
+
+enum { FEW_QUERIES = 8, LONG_UNIT_BYTES = 1 << 20 };
 
 /* ---- what an entry tells ---- */
 
@@ -288,7 +293,9 @@ static void walk_unit(struct walk *k)
             return;
         case KIND_ABSTRACT:
         case KIND_TYPE:
-            if (k->jump && a->sibling >= 0 && (size_t)(end - p) >= a->n_fixed) {
+        case KIND_NAMESPACE:
+            if (k->jump && (k->jump_namespaces || a->kind != KIND_NAMESPACE) && a->sibling >= 0 &&
+                (size_t)(end - p) >= a->n_fixed) {
                 uint32_t sibling;
                 memcpy(&sibling, p + a->sibling, 4);
                 const uint8_t *to = sibling_at(k, p, sibling);
@@ -332,6 +339,33 @@ static void make_room(struct worker *w, size_t n)
     memset(w->scope_of, 0, n * sizeof *w->scope_of);
 }
 
+static void find_scopes(struct walk *k)
+{
+    k->n_left = k->n_queries;
+    k->jump = true;
+    k->jump_namespaces = k->n_queries <= FEW_QUERIES;
+    walk_unit(k);
+    if (k->n_left && k->jumped && k->jump_namespaces) {
+        k->jumped = k->jump_namespaces = false;
+        walk_unit(k);
+    }
+    if (k->n_left && k->jumped) {
+        k->jump = false;
+        walk_unit(k);
+    }
+}
+
+/* The entries and the line program of a unit know nothing of each other. */
+static void find_half(void *context, size_t half, unsigned worker)
+{
+    (void)worker;
+    struct walk *k = context;
+    if (half == 0)
+        find_scopes(k);
+    else
+        line_lookup(k->line_unit, k->lines, k->queries, k->n_queries, k->w->rows, k->w->found);
+}
+
 void unit_lookup(struct worker *w, struct unit *u, const struct query *queries, size_t n, struct hit *hits)
 {
     if (!unit_root(u)) return;
@@ -339,24 +373,14 @@ void unit_lookup(struct worker *w, struct unit *u, const struct query *queries, 
     struct line_table lines;
     make_room(w, n);
     line_table_parse(u, &lines, &w->scratch);
-    struct walk k = {.w = w,
-                     .u = split ? split : u,
-                     .line_unit = u,
-                     .queries = queries,
-                     .n_queries = n,
-                     .lines = &lines,
-                     .jump = true};
+    struct walk k = {
+        .w = w, .u = split ? split : u, .line_unit = u, .queries = queries, .n_queries = n, .lines = &lines};
     k.t = k.u->abbrevs;
     k.info = k.u->file->s.info.p;
     k.end = k.info + k.u->end;
     w->ranges.budget = RANGE_BUDGET;
-    k.n_left = n;
-    walk_unit(&k);
-    if (k.n_left && k.jumped) {
-        k.jump = false;
-        walk_unit(&k);
-    }
-    line_lookup(u, &lines, queries, n, w->rows, w->found);
+    bool is_long = k.u->end - k.u->offset >= LONG_UNIT_BYTES;
+    parallel_for(2, w->alone && is_long ? 2 : 1, find_half, &k);
     for (size_t i = 0; i < n; i++) {
         struct hit *h = &hits[queries[i].index];
         if (w->scope_of[i]) h->scope = w->scope_of[i];
