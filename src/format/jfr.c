@@ -30,6 +30,7 @@ struct reading {
     const struct format_options *options;
     struct jfr_world world;
     struct jfr_counts counts; /* by what the profile calls them; class_id and state are strings */
+    struct jfr_counts chunk_counts;
     struct jfr_settings settings;
     struct idmap blocks_by_address; /* -> live_blocks */
     struct live_block *live_blocks;
@@ -71,20 +72,6 @@ static struct chunk chunk_at(const uint8_t *data, size_t left)
     return c;
 }
 
-/* The record at r: its type and what is behind it; moves to the next. false at the end, or when it is not
- * complete. */
-static inline bool next_record(struct rd *r, uint64_t *ret_type, struct rd *ret_record)
-{
-    const uint8_t *start = r->p;
-    uint64_t size = jfr_varint(r);
-    size_t head = (size_t)(r->p - start);
-    if (r->bad || size <= head || size - head > rd_left(r)) return false;
-    *ret_record = rd_over(r->p, (size_t)size - head);
-    r->p += size - head;
-    *ret_type = jfr_varint(ret_record);
-    return true;
-}
-
 static struct rd records_of(const struct chunk *c)
 {
     return rd_over(c->data + HEADER_BYTES, c->size - HEADER_BYTES);
@@ -94,7 +81,7 @@ static bool record_at(const struct chunk *c, uint64_t offset, uint64_t want_type
 {
     struct rd r = rd_over(c->data + offset, c->size - (size_t)offset);
     uint64_t type;
-    return next_record(&r, &type, ret_record) && type == want_type;
+    return jfr_next_record(&r, &type, ret_record) && type == want_type;
 }
 
 static bool read_by_index(const struct chunk *c, struct jfr_types *types, struct jfr_pools *pools)
@@ -117,13 +104,13 @@ static bool read_by_walking(const struct chunk *c, struct jfr_types *types, stru
     struct rd r = records_of(c), record;
     uint64_t type;
     bool found = false;
-    while (!found && next_record(&r, &type, &record)) {
+    while (!found && jfr_next_record(&r, &type, &record)) {
         if (type != 0) continue;
         if (!(found = jfr_types_read(types, record))) jfr_types_free(types);
     }
     if (!found) return false;
     jfr_pools_begin(pools, types, c->data + c->size);
-    for (r = records_of(c); next_record(&r, &type, &record);) {
+    for (r = records_of(c); jfr_next_record(&r, &type, &record);) {
         int64_t delta;
         if (type == 1) (void)jfr_pools_read(pools, record, &delta);
     }
@@ -192,9 +179,12 @@ static bool is_lock_class(const char *name)
 static void add_counts(struct reading *f, const struct jfr_events *e, struct jfr_pools *pools)
 {
     struct jfr_world *w = &f->world;
-    for (size_t i = 0; i < e->counts.n_items; i++) {
-        const struct jfr_count *c = &e->counts.items[i];
-        struct jfr_count key = {.kind = c->kind};
+    for (size_t i = 0; i < e->counts->n_items; i++) {
+        const struct jfr_count *c = &e->counts->items[i];
+        size_t n_left = e->counts->n_items - i;
+        if (i % JFR_MAX_AHEAD == 0)
+            jfr_stacks_ahead(pools, w, c, n_left < JFR_MAX_AHEAD ? n_left : JFR_MAX_AHEAD);
+        struct jfr_count key = {.kind = c->kind, .n = c->n, .value = c->value};
         key.stack = jfr_pool_stack(pools, w, c->stack);
         key.thread = jfr_pool_thread(pools, w, c->thread);
         key.class_id = c->class_id ? jfr_pool_class(pools, w, c->class_id) : 0;
@@ -210,7 +200,7 @@ static void add_counts(struct reading *f, const struct jfr_events *e, struct jfr
         if (c->kind == JFR_PARK &&
             (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)key.class_id))))
             key.kind = JFR_LOCK;
-        jfr_count_add(&f->counts, &key, c->n, c->value);
+        jfr_count_add(&f->counts, &key);
     }
 }
 
@@ -237,20 +227,22 @@ static void read_chunk(struct reading *f, const struct chunk *c)
         struct jfr_events e = {.types = &types,
                                .pools = &pools,
                                .settings = &f->settings,
+                               .counts = &f->chunk_counts,
                                .ns_per_tick = c->ticks_per_s ? 1e9 / (double)c->ticks_per_s : 1,
                                .as_recorded = f->options->jfr_as_recorded};
         jfr_events_begin(&e);
-        struct rd r = records_of(c), record;
-        uint64_t type;
-        while (rd_left(&r)) {
-            if (!next_record(&r, &type, &record)) {
+        for (const uint8_t *at = c->data + HEADER_BYTES, *end = c->data + c->size; at < end;) {
+            const uint8_t *until = (size_t)(end - at) > DROP_STEP_BYTES ? at + DROP_STEP_BYTES : end;
+            at = jfr_events_read(&e, at, until);
+            if (at < until) {
                 f->n_cut_records++;
                 break;
             }
-            if (type > 1) jfr_event(&e, type, record);
-            drop_behind(f, r.p, DROP_STEP_BYTES);
+            if (at < end) drop_behind(f, at, 1); /* stacks and names are at the end, and are needed still */
         }
+        jfr_events_end(&e);
         add_counts(f, &e, &pools);
+        jfr_counts_clear(e.counts);
         follow_blocks(f, &e, &pools);
         f->n_failed += e.n_failed;
         jfr_events_free(&e);
@@ -294,10 +286,11 @@ static void add_live_blocks(struct reading *f)
     for (size_t i = 0; i < f->n_live_blocks; i++) {
         const struct live_block *b = &f->live_blocks[i];
         if (b->bytes)
-            jfr_count_add(
-                &f->counts,
-                &(struct jfr_count){.kind = JFR_MALLOC_LIVE, .stack = b->stack, .thread = b->thread}, b->n,
-                b->bytes);
+            jfr_count_add(&f->counts, &(struct jfr_count){.kind = JFR_MALLOC_LIVE,
+                                                          .stack = b->stack,
+                                                          .thread = b->thread,
+                                                          .n = b->n,
+                                                          .value = b->bytes});
     }
 }
 
@@ -373,6 +366,7 @@ static void build(struct reading *f)
     bool is_there[JFR_N_KINDS] = {0};
     int first_type[JFR_N_KINDS], n_types = 0;
     add_live_blocks(f);
+    jfr_counts_settle(&f->counts);
     for (size_t i = 0; i < f->counts.n_items; i++) is_there[f->counts.items[i].kind] = true;
     /* Nothing recorded: still a CPU profile, an empty one. */
     bool any = false;
@@ -425,6 +419,7 @@ static void reading_begin(struct reading *f, const struct format_options *option
 static void reading_end(struct reading *f)
 {
     jfr_counts_free(&f->counts);
+    jfr_counts_free(&f->chunk_counts);
     idmap_free(&f->blocks_by_address);
     mem_free(f->live_blocks);
     jfr_world_free(&f->world);
@@ -459,6 +454,7 @@ static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_t
         in_order |= all->readers[t].n_live_blocks || all->readers[t].has_frees;
     for (unsigned t = 0; t < n_threads; t++) {
         struct reading *one = &all->readers[t];
+        jfr_counts_settle(&one->counts);
         if (!in_order) {
             jfr_join(&f->world, &f->counts, &one->world, &one->counts);
             if (one->n_chunks && (!f->n_chunks || one->first_start_ns < f->first_start_ns))

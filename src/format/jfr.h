@@ -51,6 +51,20 @@ struct jfr_string {
 struct jfr_string jfr_read_string(struct rd *r);
 uint32_t jfr_intern(struct profile *p, struct jfr_string s); /* as UTF-8; JFR_STRING_POOL is "" */
 
+/* The record at r: its type and what is behind it; moves to the next. false at the end, or when it is not
+ * complete. */
+static inline bool jfr_next_record(struct rd *r, uint64_t *ret_type, struct rd *ret_record)
+{
+    const uint8_t *start = r->p;
+    uint64_t size = jfr_varint(r);
+    size_t head = (size_t)(r->p - start);
+    if (r->bad || size <= head || size - head > rd_left(r)) return false;
+    *ret_record = rd_over(r->p, (size_t)size - head);
+    r->p += size - head;
+    *ret_type = jfr_varint(ret_record);
+    return true;
+}
+
 /* ---- types ---- */
 
 enum jfr_op_kind { JFR_OP_VARINT, JFR_OP_BYTE, JFR_OP_4, JFR_OP_8, JFR_OP_STRING, JFR_OP_STRUCT };
@@ -101,6 +115,7 @@ struct jfr_program {
     struct jfr_step *steps;
     uint32_t n_steps; /* up to the last that is wanted, unless the whole record was asked for */
     uint32_t found;   /* bit per slot that the type has */
+    bool is_plain;    /* only numbers: steps can be taken by jfr_run_plain */
 };
 enum jfr_want_kind { JFR_NUMBER, JFR_TEXT, JFR_FRAMES };
 struct jfr_want {
@@ -120,6 +135,15 @@ union jfr_slot {
 void jfr_run(const struct jfr_types *types, const struct jfr_program *program, struct rd *r,
              union jfr_slot *slots);
 
+/* How many bytes must be readable from where jfr_run_plain starts. */
+static inline size_t jfr_plain_reach(const struct jfr_program *program)
+{
+    return (size_t)program->n_steps * 9 + 8;
+}
+/* The same for a plain program, quicker. Does not look where the record ends: the caller sees from what is
+ * returned, the place behind the last step, whether it was inside. */
+const uint8_t *jfr_run_plain(const struct jfr_program *program, const uint8_t *at, union jfr_slot *slots);
+
 /* ---- constant pools ---- */
 
 enum jfr_pool_kind {
@@ -134,13 +158,18 @@ enum jfr_pool_kind {
     JFR_N_POOLS
 };
 
+#define JFR_UNRESOLVED UINT32_MAX
+
+struct jfr_entry {
+    uint64_t key;
+    const uint8_t *at; /* where the value is; NULL: no entry here */
+    uint32_t n_bytes;  /* of the value */
+    uint32_t result;   /* what it became in the profile; JFR_UNRESOLVED: not asked for yet */
+};
+
 struct jfr_pool {
-    struct idmap by_key; /* -> index of at, result */
-    const uint8_t **at;  /* where the value is */
-    uint32_t *result;    /* what it became in the profile; UINT32_MAX: not asked for yet */
-    size_t *length;      /* of the value in bytes, where keeps_length */
-    bool keeps_length;
-    size_t n, cap, cap_result, cap_length;
+    struct jfr_entry *entries; /* open addressing by key; they stay where they are once all pools are read */
+    size_t n_entries, n_slots;
     struct jfr_program program;
 };
 
@@ -208,7 +237,7 @@ struct jfr_pools { /* of one chunk */
     unsigned n_plain_frame_fields; /* frames are rows of so many varints; 0: they are more than that */
     bool memo_checked;
 };
-uint32_t jfr_pool_find(const struct jfr_pool *pool, uint64_t key); /* the entry's index; UINT32_MAX: none */
+struct jfr_entry *jfr_pool_find(const struct jfr_pool *pool, uint64_t key); /* NULL: none */
 void jfr_learn_frame_types(struct jfr_pools *pools, struct jfr_world *w);
 uint32_t jfr_function_named(struct jfr_world *w, const char *name); /* one that no class has */
 uint32_t jfr_location_of(struct jfr_pools *pools, struct jfr_world *w, uint64_t method_key,
@@ -219,7 +248,7 @@ enum { JFR_STACK_TRUNCATED, JFR_STACK_FRAMES };
 enum { JFR_FRAME_METHOD, JFR_FRAME_LINE, JFR_FRAME_TYPE };
 
 uint64_t jfr_method_meaning(const struct jfr_pools *pools,
-                            uint32_t method); /* a hash of class, name and descriptor */
+                            const struct jfr_entry *method); /* a hash of class, name and descriptor */
 
 uint32_t jfr_intern_stack(struct jfr_world *w, const uint32_t *frames, size_t n);
 uint32_t jfr_mapping_named(struct jfr_world *w, const char *name,
@@ -243,6 +272,10 @@ uint32_t jfr_pool_thread(struct jfr_pools *pools, struct jfr_world *w,
                          uint64_t key); /* its name, a profile string */
 uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w,
                         uint64_t key); /* a stack of the world */
+/* The same is asked for these in a moment: resolves them together, which is quicker. */
+enum { JFR_MAX_AHEAD = 32 };
+struct jfr_count;
+void jfr_stacks_ahead(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_count *counts, size_t n);
 
 /* ---- events ---- */
 
@@ -271,14 +304,22 @@ struct jfr_count { /* of one distinct place */
     int64_t value;
 };
 
+enum { JFR_MAX_WAITING = 32 };
 struct jfr_counts {
-    struct jfr_count *items;
+    struct jfr_count *items; /* whole after jfr_counts_settle */
     size_t n_items, cap_items;
-    uint32_t *slots; /* open addressing: item + 1 */
+    struct jfr_count_slot { /* open addressing */
+        uint32_t tag;       /* of the hash */
+        uint32_t item;      /* + 1; 0: free */
+    } * slots;
     size_t n_slots;
+    struct jfr_count waiting[JFR_MAX_WAITING];
+    uint64_t hashes[JFR_MAX_WAITING];
+    size_t n_waiting;
 };
-struct jfr_count *jfr_count_slot(struct jfr_counts *counts, const struct jfr_count *key);
-void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *key, double n, int64_t value);
+void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count); /* n and value to its place */
+void jfr_counts_settle(struct jfr_counts *counts);
+void jfr_counts_clear(struct jfr_counts *counts); /* its memory stays, for the next chunk */
 void jfr_counts_free(struct jfr_counts *counts);
 
 struct jfr_settings { /* what the recording says about itself; intervals in ns or bytes, 0: not said */
@@ -297,16 +338,22 @@ struct jfr_events { /* of one chunk */
     struct jfr_settings *settings; /* of the file */
     double ns_per_tick;
     bool as_recorded;
-    struct jfr_counts counts;
+    struct jfr_counts *counts; /* empty at first */
     struct jfr_block *blocks;
     size_t n_blocks, cap_blocks;
     struct jfr_handler *handlers;
     size_t n_handlers, cap_handlers;
-    uint16_t *by_type; /* type number -> handler + 1, of the small ones */
+    uint16_t *by_type;          /* type number -> handler + 1, of the small ones */
+    struct jfr_weight *weights; /* what sampled objects stand for, of the sizes met last */
+    struct jfr_repeat *repeats; /* events met lately, as bytes, and how often */
+    int64_t n_times;            /* the event at hand stands for so many equal ones */
     size_t n_failed;
 };
 void jfr_events_begin(struct jfr_events *e);
-void jfr_event(struct jfr_events *e, uint64_t type, struct rd r); /* r: the record behind its size and type */
+/* Takes the records from `at` on, up to the first that begins at or behind `until`. Returns where it stopped:
+ * before that when the record there is not whole inside the chunk. */
+const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until);
+void jfr_events_end(struct jfr_events *e); /* all are in counts then */
 void jfr_events_free(struct jfr_events *e);
 
 /* Counts of `from` (with stacks and strings of its world) become counts of `into`. */

@@ -1,5 +1,6 @@
 /* jfr_events.c - events of a chunk, counted once per distinct place, by the numbers the chunk uses for
  * stacks, threads and classes; names come later, once for each place. See jfr.h. */
+#include <endian.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,69 +31,12 @@ struct jfr_handler {
     uint64_t type;
     void (*take)(struct jfr_events *e, const struct jfr_handler *handler, union jfr_slot *slots);
     struct jfr_program program;
+    struct jfr_program behind_time; /* the same without the first field, the time */
+    bool may_repeat;                /* only the time tells two events of the same place apart */
     enum jfr_kind kind;
+    uint16_t index;
+    union jfr_slot slots[JFR_MAX_SLOTS]; /* of the event at hand; what the type does not have stays 0 */
 };
-
-/* ---- counting ---- */
-
-static inline uint64_t hash_place(const struct jfr_count *c)
-{
-    uint64_t h = (c->stack ^ (uint64_t)c->kind << 56) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 32 ^ c->thread) * 0xd6e8feb86659fd93u;
-    h = (h ^ h >> 32 ^ c->class_id ^ (uint64_t)c->state << 48) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
-
-static void grow_counts(struct jfr_counts *counts)
-{
-    size_t n_slots = counts->n_slots ? counts->n_slots * 2 : 1024;
-    mem_free(counts->slots);
-    counts->slots = mem_zalloc(n_slots * sizeof *counts->slots);
-    counts->n_slots = n_slots;
-    for (size_t k = 0; k < counts->n_items; k++) {
-        size_t i = hash_place(&counts->items[k]) & (n_slots - 1);
-        while (counts->slots[i]) i = (i + 1) & (n_slots - 1);
-        counts->slots[i] = (uint32_t)k + 1;
-    }
-}
-
-struct jfr_count *jfr_count_slot(struct jfr_counts *counts, const struct jfr_count *key)
-{
-    if (counts->n_items * 2 >= counts->n_slots) grow_counts(counts);
-    size_t mask = counts->n_slots - 1, i = hash_place(key) & mask;
-    for (; counts->slots[i]; i = (i + 1) & mask) {
-        struct jfr_count *c = &counts->items[counts->slots[i] - 1];
-        if (c->stack == key->stack && c->thread == key->thread && c->class_id == key->class_id &&
-            c->kind == key->kind && c->state == key->state)
-            return c;
-    }
-    counts->slots[i] = (uint32_t)counts->n_items + 1;
-    struct jfr_count *c = VEC_PUSH(counts->items, counts->n_items, counts->cap_items);
-    *c = *key;
-    c->n = 0;
-    c->value = 0;
-    return c;
-}
-
-void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *key, double n, int64_t value)
-{
-    struct jfr_count *into = jfr_count_slot(counts, key);
-    into->n += n;
-    if (__builtin_add_overflow(into->value, value, &into->value)) into->value = INT64_MAX;
-}
-
-void jfr_counts_free(struct jfr_counts *counts)
-{
-    mem_free(counts->items);
-    mem_free(counts->slots);
-    *counts = (struct jfr_counts){0};
-}
-
-static inline int64_t add_capped(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
 
 static inline void count(struct jfr_events *e, const struct jfr_handler *h, const union jfr_slot *slots,
                          double n, int64_t value)
@@ -101,11 +45,12 @@ static inline void count(struct jfr_events *e, const struct jfr_handler *h, cons
                             .thread = slots[THREAD].number,
                             .class_id = slots[CLASS].number,
                             .kind = h->kind,
-                            .state = h->program.found & 1u << STATE ? (uint32_t)slots[STATE].number
-                                                                    : JFR_NO_STATE};
-    struct jfr_count *c = jfr_count_slot(&e->counts, &key);
-    c->n += n;
-    c->value = add_capped(c->value, value);
+                            .state =
+                                h->program.found & 1u << STATE ? (uint32_t)slots[STATE].number : JFR_NO_STATE,
+                            .n = n * (double)e->n_times,
+                            .value = value};
+    if (e->n_times > 1 && __builtin_mul_overflow(value, e->n_times, &key.value)) key.value = INT64_MAX;
+    jfr_count_add(e->counts, &key);
 }
 
 static inline int64_t positive(uint64_t value)
@@ -120,16 +65,20 @@ static void take_sample(struct jfr_events *e, const struct jfr_handler *h, union
     count(e, h, slots, 1, 0);
 }
 
+static int64_t rounded(double value)
+{
+    return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
+}
+
 static int64_t ns_of_ticks(const struct jfr_events *e, uint64_t ticks)
 {
-    double ns = (double)positive(ticks) * e->ns_per_tick;
-    return ns < 9e18 ? (int64_t)(ns + 0.5) : INT64_MAX;
+    return rounded((double)positive(ticks) * e->ns_per_tick);
 }
 
 static void take_cpu_time(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
 {
     if (slots[FAILED].number) {
-        e->n_failed++;
+        e->n_failed += (size_t)e->n_times;
         slots[STACK].number = 0;
     }
     count(e, h, slots, 1, ns_of_ticks(e, slots[PERIOD].number));
@@ -155,7 +104,29 @@ static void take_bytes(struct jfr_events *e, const struct jfr_handler *h, union 
                        double weight)
 {
     double size = (double)positive(slots[SIZE].number);
-    count(e, h, slots, size > 0 ? weight / size : 1, (int64_t)(weight + 0.5));
+    count(e, h, slots, size > 0 ? weight / size : 1, rounded(weight));
+}
+
+struct jfr_weight { /* of one sampled object */
+    int64_t size, bytes;
+    double n;
+};
+enum { N_WEIGHTS = 1024 };
+
+/* Objects of one size stand for the same again and again. */
+static const struct jfr_weight *weight_of(struct jfr_events *e, int64_t size)
+{
+    struct jfr_weight *w = &e->weights[(size >> 3 ^ size >> 13) & (N_WEIGHTS - 1)];
+    if (w->size == size && w->n > 0) return w;
+    double bytes = bytes_stood_for((double)size, e->settings->alloc_bytes);
+    *w = (struct jfr_weight){size, rounded(bytes), size > 0 ? bytes / (double)size : 1};
+    return w;
+}
+
+static void take_sampled(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
+{
+    const struct jfr_weight *w = weight_of(e, positive(slots[SIZE].number));
+    count(e, h, slots, w->n, w->bytes);
 }
 
 static void take_alloc(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
@@ -167,7 +138,7 @@ static void take_alloc(struct jfr_events *e, const struct jfr_handler *h, union 
     else if (interval > 0 &&
              recorded ==
                  (size > interval ? size : interval)) /* async-profiler's way of saying it was sampled */
-        take_bytes(e, h, slots, bytes_stood_for((double)size, (double)interval));
+        take_sampled(e, h, slots);
     else /* a thread's new buffer: the whole of it, whatever the object */
         take_bytes(e, h, slots, (double)(recorded > size ? recorded : size));
 }
@@ -184,7 +155,7 @@ static void take_live(struct jfr_events *e, const struct jfr_handler *h, union j
     if (e->as_recorded)
         count(e, h, slots, 1, size);
     else
-        take_bytes(e, h, slots, bytes_stood_for((double)size, e->settings->alloc_bytes));
+        take_sampled(e, h, slots);
 }
 
 /* Waits are sampled in proportion to their length: one shorter than the interval stands for as much as the
@@ -224,10 +195,9 @@ static bool text_into(struct jfr_events *e, const uint8_t *at, char *into, size_
     struct rd r = {.p = at, .end = e->pools->end};
     struct jfr_string s = jfr_read_string(&r);
     if (s.form == JFR_STRING_POOL) {
-        uint32_t index;
-        const struct jfr_pool *pool = &e->pools->pools[JFR_POOL_STRING];
-        if (!idmap_find(&pool->by_key, s.pool_id, &index)) return false;
-        r = (struct rd){.p = pool->at[index], .end = e->pools->end};
+        const struct jfr_entry *entry = jfr_pool_find(&e->pools->pools[JFR_POOL_STRING], s.pool_id);
+        if (!entry) return false;
+        r = (struct rd){.p = entry->at, .end = e->pools->end};
         s = jfr_read_string(&r);
     }
     size_t n = 0;
@@ -275,7 +245,7 @@ static void take_setting(struct jfr_events *e, const struct jfr_handler *h, unio
     else if (!strcmp(name, "wall"))
         s->wall_ns = amount;
     else if (!strcmp(name, "alloc"))
-        s->alloc_bytes = amount;
+        s->alloc_bytes = amount, memset(e->weights, 0, N_WEIGHTS * sizeof *e->weights);
     else if (!strcmp(name, "lock"))
         s->lock_ns = amount;
     else if (!strcmp(name, "nativelock"))
@@ -331,11 +301,80 @@ static const struct {
     {"jdk.ActiveSetting", JFR_CPU, take_setting, wanted_setting},
 };
 
+/* ---- events that differ in nothing but their time ----
+ *
+ * Most samples and allocations are like one shortly before, byte for byte behind the time. So those met last
+ * are kept as bytes and counted, and only what makes room for another is decoded. */
+
+enum { N_REPEATS = 8192, MAX_REPEAT_BYTES = 16, MAX_REPEAT_STEPS = 12, REPEAT_REACH = 9 + 16 };
+
+struct jfr_repeat {
+    uint64_t bytes[2];
+    uint32_t n_times; /* 0: none here */
+    uint16_t handler;
+    uint16_t n_bytes;
+};
+
+static bool is_repeatable(const struct jfr_types *types, const struct jfr_type *type,
+                          const struct jfr_handler *h)
+{
+    const uint32_t never = 1u << TIME | 1u << DURATION | 1u << TIME_SPAN | 1u << ADDRESS;
+    return h->program.is_plain && h->program.n_steps > 1 && h->program.n_steps <= MAX_REPEAT_STEPS &&
+           !(h->program.found & never) && !strcmp(types->fields[type->first_field].name, "startTime") &&
+           h->program.steps[0].op == JFR_OP_VARINT;
+}
+
+static void take_repeats(struct jfr_events *e, struct jfr_repeat *repeat)
+{
+    uint8_t bytes[MAX_REPEAT_BYTES + MAX_REPEAT_STEPS * 9 + 8] = {0};
+    struct jfr_handler *h = &e->handlers[repeat->handler];
+    memcpy(bytes, repeat->bytes, sizeof repeat->bytes);
+    const uint8_t *end = jfr_run_plain(&h->behind_time, bytes, h->slots);
+    e->n_times = repeat->n_times;
+    if (end <= bytes + repeat->n_bytes) h->take(e, h, h->slots);
+    e->n_times = 1;
+    repeat->n_times = 0;
+}
+
+/* false: it is not one of these. From `at` on REPEAT_REACH bytes may be looked at. */
+static inline bool count_repeat(struct jfr_events *e, const struct jfr_handler *h, const uint8_t *at,
+                                const uint8_t *end)
+{
+    static const uint8_t ones_then_zeros[2 * MAX_REPEAT_BYTES] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                                  255, 255, 255, 255, 255, 255, 255, 255};
+    uint64_t a, b, mask_a, mask_b;
+    memcpy(&a, at, 8);
+    uint64_t ends = ~le64toh(a) & 0x8080808080808080u;
+    at += ends ? ((unsigned)__builtin_ctzll(ends) + 1) / 8 : 9;
+    if (at > end || end - at > MAX_REPEAT_BYTES) return false;
+    size_t n_bytes = (size_t)(end - at);
+    const uint8_t *mask = ones_then_zeros + MAX_REPEAT_BYTES - n_bytes;
+    memcpy(&a, at, 8);
+    memcpy(&b, at + 8, 8);
+    memcpy(&mask_a, mask, 8);
+    memcpy(&mask_b, mask + 8, 8);
+    a &= mask_a, b &= mask_b;
+    uint16_t handler = h->index;
+    uint64_t hash = (a ^ handler) * 0x9e3779b97f4a7c15u ^ (b + n_bytes) * 0xd6e8feb86659fd93u;
+    struct jfr_repeat *repeat = &e->repeats[(hash ^ hash >> 32) >> 8 & (N_REPEATS - 1)];
+    if (repeat->bytes[0] == a && repeat->bytes[1] == b && repeat->n_bytes == n_bytes &&
+        repeat->handler == handler && repeat->n_times < UINT32_MAX) {
+        repeat->n_times++;
+        return true;
+    }
+    if (repeat->n_times) take_repeats(e, repeat);
+    *repeat = (struct jfr_repeat){{a, b}, 1, handler, (uint16_t)n_bytes};
+    return true;
+}
+
 enum { SMALL_TYPES = 16384 };
 
 void jfr_events_begin(struct jfr_events *e)
 {
     e->by_type = mem_zalloc(SMALL_TYPES * sizeof *e->by_type);
+    e->weights = mem_zalloc(N_WEIGHTS * sizeof *e->weights);
+    e->repeats = mem_zalloc(N_REPEATS * sizeof *e->repeats);
+    e->n_times = 1;
     for (size_t i = 0; i < sizeof event_types / sizeof *event_types; i++) {
         const struct jfr_type *type = jfr_type_by_name(e->types, event_types[i].name);
         if (!type) continue;
@@ -343,12 +382,19 @@ void jfr_events_begin(struct jfr_events *e)
         *h = (struct jfr_handler){.type = type->id,
                                   .take = event_types[i].take,
                                   .kind = event_types[i].kind,
+                                  .index = (uint16_t)(e->n_handlers - 1),
                                   .program = jfr_compile(e->types, type, event_types[i].wanted, false)};
+        h->may_repeat = is_repeatable(e->types, type, h);
+        if (h->may_repeat) {
+            h->behind_time = h->program;
+            h->behind_time.steps++;
+            h->behind_time.n_steps--;
+        }
         if (type->id < SMALL_TYPES) e->by_type[type->id] = (uint16_t)e->n_handlers;
     }
 }
 
-static const struct jfr_handler *handler_of(const struct jfr_events *e, uint64_t type)
+static struct jfr_handler *handler_of(const struct jfr_events *e, uint64_t type)
 {
     if (type < SMALL_TYPES) return e->by_type[type] ? &e->handlers[e->by_type[type] - 1] : NULL;
     for (size_t i = 0; i < e->n_handlers; i++)
@@ -356,19 +402,56 @@ static const struct jfr_handler *handler_of(const struct jfr_events *e, uint64_t
     return NULL;
 }
 
-void jfr_event(struct jfr_events *e, uint64_t type, struct rd r)
+/* The event of a record; at: behind its size and type. */
+static inline void take_event(struct jfr_events *e, struct jfr_handler *h, const uint8_t *at,
+                              const uint8_t *end)
 {
-    const struct jfr_handler *h = handler_of(e, type);
-    if (!h) return;
-    union jfr_slot slots[JFR_MAX_SLOTS] = {0};
-    jfr_run(e->types, &h->program, &r, slots);
-    if (!r.bad) h->take(e, h, slots);
+    size_t reach = (size_t)(e->pools->end - at);
+    if (h->may_repeat && reach >= REPEAT_REACH && count_repeat(e, h, at, end)) return;
+    if (h->program.is_plain && reach >= jfr_plain_reach(&h->program)) {
+        if (jfr_run_plain(&h->program, at, h->slots) > end) return;
+    } else {
+        struct rd r = {.p = at, .end = end};
+        jfr_run(e->types, &h->program, &r, h->slots);
+        if (r.bad) return;
+    }
+    h->take(e, h, h->slots);
+}
+
+const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
+{
+    const uint8_t *chunk_end = e->pools->end;
+    while (at < until) {
+        const uint8_t *begin, *end;
+        uint64_t type;
+        if (chunk_end - at > 128 && at[0] < 0x80 && at[0] > 3 && (at[1] < 0x80 || at[2] < 0x80)) { /* most */
+            end = at + at[0];
+            type = at[1] < 0x80 ? at[1] : (uint64_t)(at[1] & 0x7f) | (uint64_t)at[2] << 7;
+            begin = at + (at[1] < 0x80 ? 2 : 3);
+        } else {
+            struct rd r = {.p = at, .end = chunk_end}, record;
+            if (!jfr_next_record(&r, &type, &record)) return at;
+            begin = record.p, end = record.end;
+        }
+        struct jfr_handler *h = type > 1 ? handler_of(e, type) : NULL;
+        if (h) take_event(e, h, begin, end);
+        at = end;
+    }
+    return at;
+}
+
+void jfr_events_end(struct jfr_events *e)
+{
+    for (size_t i = 0; i < N_REPEATS; i++)
+        if (e->repeats[i].n_times) take_repeats(e, &e->repeats[i]);
+    jfr_counts_settle(e->counts);
 }
 
 void jfr_events_free(struct jfr_events *e)
 {
-    jfr_counts_free(&e->counts);
     mem_free(e->blocks);
     mem_free(e->handlers);
     mem_free(e->by_type);
+    mem_free(e->weights);
+    mem_free(e->repeats);
 }

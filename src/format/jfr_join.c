@@ -69,8 +69,10 @@ void jfr_join(struct jfr_world *into, struct jfr_counts *into_counts, const stru
                                 .stack = stacks[c->stack],
                                 .thread = move_string(into->p, from->p, (uint32_t)c->thread),
                                 .class_id = move_string(into->p, from->p, (uint32_t)c->class_id),
-                                .state = move_string(into->p, from->p, c->state)};
-        jfr_count_add(into_counts, &key, c->n, c->value);
+                                .state = move_string(into->p, from->p, c->state),
+                                .n = c->n,
+                                .value = c->value};
+        jfr_count_add(into_counts, &key);
     }
     into->n_truncated += from->n_truncated;
     into->n_unresolved += from->n_unresolved;

@@ -5,8 +5,6 @@
 #include "base/mem.h"
 #include "format/jfr.h"
 
-#define UNKNOWN UINT32_MAX
-
 /* Slots of the programs below. */
 enum { CLASS_NAME = 0 };
 enum { METHOD_CLASS, METHOD_NAME, METHOD_DESCRIPTOR };
@@ -54,7 +52,6 @@ void jfr_pools_begin(struct jfr_pools *pools, struct jfr_types *types, const uin
     }
     const struct jfr_type *frame = jfr_type_by_name(types, "jdk.types.StackFrame");
     if (frame) pools->frame_program = jfr_compile(types, frame, want_frame, true);
-    pools->pools[JFR_POOL_STACK].keeps_length = true;
     jfr_stacks_begin(pools);
 }
 
@@ -65,19 +62,30 @@ static int pool_of(const struct jfr_type *type)
     return -1;
 }
 
-static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at, size_t length)
+static struct jfr_entry *slot_of(const struct jfr_pool *pool, uint64_t key)
 {
-    bool is_new;
-    uint32_t *slot = idmap_slot(&pool->by_key, key, &is_new);
-    if (!is_new) return; /* said again in a later record: the same */
-    *slot = (uint32_t)pool->n;
-    pool->result = mem_grow(pool->result, &pool->cap_result, pool->n + 1, sizeof *pool->result);
-    pool->result[pool->n] = UNKNOWN;
-    if (pool->keeps_length) {
-        pool->length = mem_grow(pool->length, &pool->cap_length, pool->n + 1, sizeof *pool->length);
-        pool->length[pool->n] = length;
-    }
-    *VEC_PUSH(pool->at, pool->n, pool->cap) = at;
+    size_t mask = pool->n_slots - 1, i = hash_u64(key) & mask;
+    while (pool->entries[i].at && pool->entries[i].key != key) i = (i + 1) & mask;
+    return &pool->entries[i];
+}
+
+static void grow(struct jfr_pool *pool)
+{
+    struct jfr_pool old = *pool;
+    pool->n_slots = old.n_slots ? old.n_slots * 2 : 64;
+    pool->entries = mem_zalloc(pool->n_slots * sizeof *pool->entries);
+    for (size_t i = 0; i < old.n_slots; i++)
+        if (old.entries[i].at) *slot_of(pool, old.entries[i].key) = old.entries[i];
+    mem_free(old.entries);
+}
+
+static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at, size_t n_bytes)
+{
+    if (pool->n_entries * 2 >= pool->n_slots) grow(pool);
+    struct jfr_entry *entry = slot_of(pool, key);
+    if (entry->at || n_bytes > UINT32_MAX) return; /* said again in a later record: the same */
+    *entry = (struct jfr_entry){key, at, (uint32_t)n_bytes, JFR_UNRESOLVED};
+    pool->n_entries++;
 }
 
 bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
@@ -111,12 +119,7 @@ bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
 
 void jfr_pools_free(struct jfr_pools *pools)
 {
-    for (int kind = 0; kind < JFR_N_POOLS; kind++) {
-        idmap_free(&pools->pools[kind].by_key);
-        mem_free(pools->pools[kind].at);
-        mem_free(pools->pools[kind].result);
-        mem_free(pools->pools[kind].length);
-    }
+    for (int kind = 0; kind < JFR_N_POOLS; kind++) mem_free(pools->pools[kind].entries);
     *pools = (struct jfr_pools){0};
 }
 
@@ -142,11 +145,11 @@ static inline struct rd value_at(const struct jfr_pools *pools, const uint8_t *a
     return (struct rd){.p = at, .end = pools->end};
 }
 
-/* The entry's index, or UNKNOWN. */
-uint32_t jfr_pool_find(const struct jfr_pool *pool, uint64_t key)
+struct jfr_entry *jfr_pool_find(const struct jfr_pool *pool, uint64_t key)
 {
-    uint32_t index;
-    return idmap_find(&pool->by_key, key, &index) ? index : UNKNOWN;
+    if (!pool->n_slots) return NULL;
+    struct jfr_entry *entry = slot_of(pool, key);
+    return entry->at ? entry : NULL;
 }
 
 /* A string in place, or one of the pool of strings. */
@@ -161,10 +164,10 @@ static uint32_t text_at(struct jfr_pools *pools, struct jfr_world *w, const uint
 uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_pool_kind kind, uint64_t key)
 {
     struct jfr_pool *pool = &pools->pools[kind];
-    uint32_t index = jfr_pool_find(pool, key);
-    if (index == UNKNOWN) return 0;
-    if (pool->result[index] != UNKNOWN) return pool->result[index];
-    struct rd r = value_at(pools, pool->at[index]);
+    struct jfr_entry *entry = jfr_pool_find(pool, key);
+    if (!entry) return 0;
+    if (entry->result != JFR_UNRESOLVED) return entry->result;
+    struct rd r = value_at(pools, entry->at);
     uint32_t id = 0;
     if (kind == JFR_POOL_STRING) {
         struct jfr_string s =
@@ -175,7 +178,7 @@ uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_
         jfr_run(pools->types, &pool->program, &r, slots);
         id = text_at(pools, w, slots[TEXT].at);
     }
-    return pool->result[index] = id;
+    return entry->result = id;
 }
 
 /* A reference to a symbol. */
@@ -240,32 +243,32 @@ static size_t stable_length(const char *name, size_t n)
 uint32_t jfr_pool_class(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_CLASS];
-    uint32_t index = jfr_pool_find(pool, key);
-    if (index == UNKNOWN || !(pool->program.found & 1u << CLASS_NAME)) return 0;
-    if (pool->result[index] != UNKNOWN) return pool->result[index];
+    struct jfr_entry *entry = jfr_pool_find(pool, key);
+    if (!entry || !(pool->program.found & 1u << CLASS_NAME)) return 0;
+    if (entry->result != JFR_UNRESOLVED) return entry->result;
     union jfr_slot slots[JFR_MAX_SLOTS] = {0};
-    struct rd r = value_at(pools, pool->at[index]);
+    struct rd r = value_at(pools, entry->at);
     jfr_run(pools->types, &pool->program, &r, slots);
     struct str name = symbol_text(pools, w, slots[CLASS_NAME].number);
     struct buf text = {0};
     add_class_name(&text, name.s, w->as_recorded ? name.len : stable_length(name.s, name.len));
-    pool->result[index] = profile_string(w->p, text.data ? text.data : "", text.len);
+    entry->result = profile_string(w->p, text.data ? text.data : "", text.len);
     buf_free(&text);
-    return pool->result[index];
+    return entry->result;
 }
 
 uint32_t jfr_pool_thread(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_THREAD];
-    uint32_t index = jfr_pool_find(pool, key);
-    if (index == UNKNOWN) return 0;
-    if (pool->result[index] != UNKNOWN) return pool->result[index];
+    struct jfr_entry *entry = jfr_pool_find(pool, key);
+    if (!entry) return 0;
+    if (entry->result != JFR_UNRESOLVED) return entry->result;
     union jfr_slot slots[JFR_MAX_SLOTS] = {0};
-    struct rd r = value_at(pools, pool->at[index]);
+    struct rd r = value_at(pools, entry->at);
     jfr_run(pools->types, &pool->program, &r, slots);
     uint32_t name = slots[THREAD_JAVA_NAME].at ? text_at(pools, w, slots[THREAD_JAVA_NAME].at) : 0;
     if (!name && slots[THREAD_OS_NAME].at) name = text_at(pools, w, slots[THREAD_OS_NAME].at);
-    return pool->result[index] = name;
+    return entry->result = name;
 }
 
 /* ---- frames and stacks ---- */
@@ -316,18 +319,18 @@ struct names {
     struct str class_name, name, descriptor;
 };
 
-static struct names method_names(struct jfr_pools *pools, struct jfr_world *w, uint32_t method)
+static struct names method_names(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_entry *method)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_METHOD], *classes = &pools->pools[JFR_POOL_CLASS];
     union jfr_slot slots[JFR_MAX_SLOTS] = {0}, class_slots[JFR_MAX_SLOTS] = {0};
-    struct rd r = value_at(pools, pool->at[method]);
+    struct rd r = value_at(pools, method->at);
     jfr_run(pools->types, &pool->program, &r, slots);
     struct names names = {.name = symbol_text(pools, w, slots[METHOD_NAME].number),
                           .descriptor = symbol_text(pools, w, slots[METHOD_DESCRIPTOR].number),
                           .class_name = {.s = ""}};
-    uint32_t class_index = jfr_pool_find(classes, slots[METHOD_CLASS].number);
-    if (class_index != UNKNOWN) {
-        r = value_at(pools, classes->at[class_index]);
+    const struct jfr_entry *its_class = jfr_pool_find(classes, slots[METHOD_CLASS].number);
+    if (its_class) {
+        r = value_at(pools, its_class->at);
         jfr_run(pools->types, &classes->program, &r, class_slots);
         names.class_name = symbol_text(pools, w, class_slots[CLASS_NAME].number);
     }
@@ -338,30 +341,30 @@ static struct names method_names(struct jfr_pools *pools, struct jfr_world *w, u
 static struct jfr_string raw_symbol(const struct jfr_pools *pools, uint64_t key)
 {
     const struct jfr_pool *pool = &pools->pools[JFR_POOL_SYMBOL];
-    uint32_t index = jfr_pool_find(pool, key);
+    const struct jfr_entry *entry = jfr_pool_find(pool, key);
     struct jfr_string none = {.bytes = (const uint8_t *)""};
-    if (index == UNKNOWN || !(pool->program.found & 1u << TEXT)) return none;
+    if (!entry || !(pool->program.found & 1u << TEXT)) return none;
     union jfr_slot slots[JFR_MAX_SLOTS] = {0};
-    struct rd r = value_at(pools, pool->at[index]);
+    struct rd r = value_at(pools, entry->at);
     jfr_run(pools->types, &pool->program, &r, slots);
     r = value_at(pools, slots[TEXT].at);
     struct jfr_string s = jfr_read_string(&r);
     if (s.form == JFR_STRING_UTF8 || s.form == JFR_STRING_LATIN1) return s;
     /* Of others the place is as good as the text: another place is only seen as another meaning. */
-    none.n = (size_t)(r.p - pool->at[index]);
-    none.bytes = pool->at[index];
+    none.n = (size_t)(r.p - entry->at);
+    none.bytes = entry->at;
     return none;
 }
 
-uint64_t jfr_method_meaning(const struct jfr_pools *pools, uint32_t method)
+uint64_t jfr_method_meaning(const struct jfr_pools *pools, const struct jfr_entry *method)
 {
     const struct jfr_pool *pool = &pools->pools[JFR_POOL_METHOD], *classes = &pools->pools[JFR_POOL_CLASS];
     union jfr_slot slots[JFR_MAX_SLOTS] = {0}, class_slots[JFR_MAX_SLOTS] = {0};
-    struct rd r = value_at(pools, pool->at[method]);
+    struct rd r = value_at(pools, method->at);
     jfr_run(pools->types, &pool->program, &r, slots);
-    uint32_t class_index = jfr_pool_find(classes, slots[METHOD_CLASS].number);
-    if (class_index != UNKNOWN) {
-        r = value_at(pools, classes->at[class_index]);
+    const struct jfr_entry *its_class = jfr_pool_find(classes, slots[METHOD_CLASS].number);
+    if (its_class) {
+        r = value_at(pools, its_class->at);
         jfr_run(pools->types, &classes->program, &r, class_slots);
     }
     const uint64_t symbols[] = {class_slots[CLASS_NAME].number, slots[METHOD_NAME].number,
@@ -414,7 +417,7 @@ static bool is_walkers_remark(struct str name)
 }
 
 /* The function of the profile for a method. */
-static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, uint32_t method,
+static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_entry *method,
                               enum frame_kind kind)
 {
     bool is_native = kind == FRAME_NATIVE || kind == FRAME_KERNEL;
@@ -473,24 +476,24 @@ uint32_t jfr_location_of(struct jfr_pools *pools, struct jfr_world *w, uint64_t 
     struct jfr_pool *methods = &pools->pools[JFR_POOL_METHOD];
     enum frame_kind kind = type < 16 ? pools->kind_of_frame_type[type] : FRAME_OTHER;
     bool is_native = kind == FRAME_NATIVE || kind == FRAME_KERNEL;
-    uint32_t method = jfr_pool_find(methods, method_key), function;
+    struct jfr_entry *method = jfr_pool_find(methods, method_key);
+    uint32_t function;
     uint64_t line = is_native ? 0 : line_number & 0xffffffff;
     if (line >= 1 << 24) line = 0; /* -1: not known */
-    if (method == UNKNOWN) {
+    if (!method) {
         w->n_unresolved++;
         function = jfr_function_named(w, "[unknown method]");
     } else {
         /* The same method may be seen as native and as Java only in a damaged file: the first decides. */
-        if (methods->result[method] == UNKNOWN)
-            methods->result[method] = make_function(pools, w, method, kind);
-        function = methods->result[method];
+        if (method->result == JFR_UNRESOLVED) method->result = make_function(pools, w, method, kind);
+        function = method->result;
     }
     bool is_new;
     uint32_t *slot =
         idmap_slot(&w->locations, (uint64_t)function << 32 | line << 8 | (uint64_t)kind, &is_new);
     if (!is_new) return *slot;
     uint32_t mapping = 0;
-    if (kind == FRAME_NATIVE && method != UNKNOWN) {
+    if (kind == FRAME_NATIVE && method) {
         struct str library = method_names(pools, w, method).class_name;
         mapping = jfr_mapping_named(w, library.s, library.len);
     } else if (kind != FRAME_NATIVE) {

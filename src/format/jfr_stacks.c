@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "format/jfr.h"
 
-#define UNKNOWN UINT32_MAX
 enum { MAX_FRAMES = 65536 };
 
 /* ---- passing over them ---- */
@@ -49,7 +48,7 @@ static void skip_varints(struct rd *r, uint64_t n)
             return;
         }
         going_on = (unsigned)__builtin_clzll(ends) / 8;
-        left -= (unsigned)__builtin_popcountll(ends);
+        left -= (ends >> 7) * 0x0101010101010101u >> 56; /* how many bits are set */
         r->p += 8;
     }
     r->p -= going_on; /* back to the start of the unfinished one */
@@ -199,7 +198,7 @@ static uint64_t hash_layout(const struct jfr_pools *pools)
 static void check_memo(struct jfr_pools *pools, struct jfr_world *w)
 {
     struct jfr_memo *m = &w->memo;
-    const struct idmap *methods = &pools->pools[JFR_POOL_METHOD].by_key;
+    const struct jfr_pool *methods = &pools->pools[JFR_POOL_METHOD];
     pools->memo_checked = true;
     uint64_t layout = hash_layout(pools);
     bool is_same = m->layout == layout;
@@ -208,10 +207,11 @@ static void check_memo(struct jfr_pools *pools, struct jfr_world *w)
         m->layout = layout;
         is_same = true;
         for (size_t i = 0; i < methods->n_slots && is_same; i++) {
-            if (!methods->used[i]) continue;
+            const struct jfr_entry *method = &methods->entries[i];
+            if (!method->at) continue;
             bool is_new;
-            uint64_t meaning = jfr_method_meaning(pools, methods->values[i]);
-            uint32_t *slot = idmap_slot(&m->methods, methods->keys[i], &is_new);
+            uint64_t meaning = jfr_method_meaning(pools, method);
+            uint32_t *slot = idmap_slot(&m->methods, method->key, &is_new);
             if (is_new) {
                 *slot = (uint32_t)m->n_meanings;
                 *VEC_PUSH(m->meanings, m->n_meanings, m->cap_meanings) = meaning;
@@ -245,22 +245,60 @@ static uint32_t decode_stack(struct jfr_pools *pools, struct jfr_world *w, const
     return jfr_intern_stack(w, w->frames_scratch, (size_t)n);
 }
 
+static void resolve(struct jfr_pools *pools, struct jfr_world *w, struct jfr_entry *entry, struct hash hash)
+{
+    struct jfr_memo_entry *known = w->memo.n_slots ? memo_slot(&w->memo, hash) : NULL;
+    if (known && known->stack) {
+        entry->result = known->stack - 1;
+        return;
+    }
+    size_t n_unresolved = w->n_unresolved;
+    entry->result = decode_stack(pools, w, entry->at);
+    if (w->n_unresolved == n_unresolved) memo_add(&w->memo, hash, entry->result);
+}
+
+static void get_ready(struct jfr_pools *pools, struct jfr_world *w)
+{
+    if (!pools->frame_types_known) jfr_learn_frame_types(pools, w);
+    if (!pools->memo_checked) check_memo(pools, w);
+}
+
 uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_STACK];
-    uint32_t index = jfr_pool_find(pool, key);
-    if (index == UNKNOWN || !(pool->program.found & 1u << JFR_STACK_FRAMES)) {
+    struct jfr_entry *entry = jfr_pool_find(pool, key);
+    if (!entry || !(pool->program.found & 1u << JFR_STACK_FRAMES)) {
         if (key) w->n_unresolved++;
         return jfr_stack_of_text(w, key ? "[stack not recorded]" : "[no stack]");
     }
-    if (pool->result[index] != UNKNOWN) return pool->result[index];
-    if (!pools->frame_types_known) jfr_learn_frame_types(pools, w);
-    if (!pools->memo_checked) check_memo(pools, w);
-    struct hash hash = hash_of(pool->at[index], pool->length[index]);
-    struct jfr_memo_entry *known = w->memo.n_slots ? memo_slot(&w->memo, hash) : NULL;
-    if (known && known->stack) return pool->result[index] = known->stack - 1;
-    size_t n_unresolved = w->n_unresolved;
-    uint32_t stack = decode_stack(pools, w, pool->at[index]);
-    if (w->n_unresolved == n_unresolved) memo_add(&w->memo, hash, stack);
-    return pool->result[index] = stack;
+    if (entry->result == JFR_UNRESOLVED) {
+        get_ready(pools, w);
+        resolve(pools, w, entry, hash_of(entry->at, entry->n_bytes));
+    }
+    return entry->result;
+}
+
+void jfr_stacks_ahead(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_count *counts, size_t n)
+{
+    struct jfr_pool *pool = &pools->pools[JFR_POOL_STACK];
+    struct jfr_entry *entries[JFR_MAX_AHEAD];
+    struct hash hashes[JFR_MAX_AHEAD];
+    size_t n_entries = 0;
+    if (!pool->n_slots || !(pool->program.found & 1u << JFR_STACK_FRAMES)) return;
+    get_ready(pools, w);
+    /* Each step asks for the memory that the next one looks at. */
+    for (size_t i = 0; i < n; i++)
+        __builtin_prefetch(&pool->entries[hash_u64(counts[i].stack) & (pool->n_slots - 1)]);
+    for (size_t i = 0; i < n; i++) {
+        struct jfr_entry *entry = jfr_pool_find(pool, counts[i].stack);
+        if (!entry || entry->result != JFR_UNRESOLVED) continue;
+        for (size_t at = 0; at < entry->n_bytes && at < 512; at += 64) __builtin_prefetch(entry->at + at);
+        entries[n_entries++] = entry;
+    }
+    for (size_t i = 0; i < n_entries; i++) {
+        hashes[i] = hash_of(entries[i]->at, entries[i]->n_bytes);
+        if (w->memo.n_slots) __builtin_prefetch(&w->memo.entries[hashes[i].a & (w->memo.n_slots - 1)]);
+    }
+    for (size_t i = 0; i < n_entries; i++)
+        if (entries[i]->result == JFR_UNRESOLVED) resolve(pools, w, entries[i], hashes[i]);
 }

@@ -1,4 +1,5 @@
 /* jfr_types.c - the description that a chunk gives of its own records; see jfr.h. */
+#include <endian.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -342,7 +343,47 @@ struct jfr_program jfr_compile(struct jfr_types *types, const struct jfr_type *t
         program.steps[i] = step;
         if (whole || step.slot != JFR_MAX_SLOTS) program.n_steps = i + 1;
     }
+    program.is_plain = true;
+    for (uint32_t i = 0; i < program.n_steps; i++)
+        if (program.steps[i].is_array ||
+            (program.steps[i].op != JFR_OP_VARINT && program.steps[i].op != JFR_OP_BYTE))
+            program.is_plain = false;
     return program;
+}
+
+/* Sevens of bits out of eight bytes, put together. */
+static inline uint64_t pack_sevens(uint64_t w)
+{
+    w = (w & 0x7f007f007f007f00u) >> 1 | (w & 0x007f007f007f007fu);
+    w = (w & 0x3fff00003fff0000u) >> 2 | (w & 0x00003fff00003fffu);
+    return (w & 0x0fffffff00000000u) >> 4 | (w & 0x000000000fffffffu);
+}
+
+const uint8_t *jfr_run_plain(const struct jfr_program *program, const uint8_t *at, union jfr_slot *slots)
+{
+    /* How long the next number is cannot be guessed, so nothing here branches on it. */
+    const uint64_t tops = 0x8080808080808080u;
+    const struct jfr_step *end = program->steps + program->n_steps;
+    for (const struct jfr_step *step = program->steps; step < end; step++) {
+        if (step->op == JFR_OP_BYTE) {
+            if (step->slot < JFR_MAX_SLOTS) slots[step->slot].number = *at;
+            at++;
+            continue;
+        }
+        uint64_t word;
+        memcpy(&word, at, 8);
+        word = le64toh(word);
+        uint64_t ends = ~word & tops;
+        if (__builtin_expect(!ends, 0)) {
+            if (step->slot < JFR_MAX_SLOTS)
+                slots[step->slot].number = pack_sevens(word) | (uint64_t)at[8] << 56;
+            at += 9;
+            continue;
+        }
+        at += ((unsigned)__builtin_ctzll(ends) + 1) / 8;
+        if (step->slot < JFR_MAX_SLOTS) slots[step->slot].number = pack_sevens(word & (ends ^ (ends - 1)));
+    }
+    return at;
 }
 
 void jfr_run(const struct jfr_types *types, const struct jfr_program *program, struct rd *r,
