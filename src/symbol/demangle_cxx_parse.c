@@ -256,7 +256,7 @@ struct node *cxx_parse_template_param(struct parser *s)
     n->number = index;
     n->flags = s->in_lambda ? FLAG_AUTO : 0;
     n->has_param = true;
-    if (index < s->n_args)
+    if (index < s->n_args && !s->allow_forward)
         n->a = s->args[index];
     else if (s->allow_forward || s->in_lambda)
         push(s, &s->forward, &s->n_forward, &s->cap_forward, n);
@@ -698,7 +698,7 @@ static struct node *parse_named_type(struct parser *s, bool *ret_known)
     }
     if (c == 'T') {
         n = cxx_parse_template_param(s);
-        if (n && peek(s) == 'I') {
+        if (n && peek(s) == 'I' && !s->allow_forward) { /* there, they are those of the operator */
             add_sub(s, n);
             struct node *args = cxx_parse_template_args(s, false);
             n = args ? node_new(s, NODE_TEMPLATE, n, args) : NULL;

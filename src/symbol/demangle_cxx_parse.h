@@ -24,7 +24,7 @@ struct parser {
     size_t n_args, cap_args;
     struct node **forward; /* parameters used before their arguments */
     size_t n_forward, cap_forward;
-    bool allow_forward;
+    bool allow_forward; /* in the type of a conversion operator: its arguments come behind it */
 };
 
 struct name_state {
