@@ -5,14 +5,17 @@ binaries, inlined frames and demangling on. Wall and CPU seconds, peak memory, a
     bench/symbols.py [WORD...]     only tables whose title has a word: ceph, compressed, jvm, rust, agreement, jeprof
 
 What is needed is fetched once, by package name, into the cache folder; nothing is installed. Output goes to /dev/null."""
-import bisect, collections, itertools, os, pathlib, random, re, shutil, signal, subprocess, sys, tempfile, time
+import bisect, collections, itertools, os, pathlib, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
 
 build = pathlib.Path(os.environ.get("B", "build")).resolve()
 cache = pathlib.Path(os.environ.get("PROCPROF_PEERS", (os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")) + "/procprof-dev/symbols"))
 words = sys.argv[1:]
 OURS = build / "addr2line"
 SIZES = [("1", 1), ("100", 100), ("10k", 10000), ("100k", 100000), ("hot 5k", None)]
-SLOW_S = 120  # a tool that needs longer is not asked for more addresses
+LIMIT_S = 90  # a tool that needs longer is stopped, and not asked for more addresses
+EXAMPLES = 3
+ROUNDS, PEER_ROUNDS = 5, 2  # best of; a round of more than 4 s is the last
+LLVM = shutil.which("llvm-symbolizer") or shutil.which("llvm-symbolizer-14")
 
 
 def sh(*command, **options):
@@ -110,19 +113,24 @@ def make_addresses(binary):
 Figures = collections.namedtuple("Figures", "wall cpu rss_mb")
 
 
-def measure(command, addresses, environment, repeat):
+def measure(command, addresses, environment, rounds):
+    """The best of some rounds by wall clock; a round that took more than 4 s is the last. None: failed. A tool that is not done after
+    LIMIT_S gives figures with a wall time of that much."""
     best = None
-    for _ in range(repeat):
+    for _ in range(rounds):
         with open(addresses) as source:
             start = time.monotonic()
             process = subprocess.Popen([str(c) for c in command], stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+            stop = threading.Timer(LIMIT_S, process.kill)
+            stop.start()
             _, status, used = os.wait4(process.pid, 0)
+            stop.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)
             figures = Figures(time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
-        if process.returncode:
+        if process.returncode and figures.wall < LIMIT_S:
             return None
         best = figures if best is None or figures.wall < best.wall else best
-        if figures.wall > 8:
+        if figures.wall > 4:
             break
     return best
 
@@ -131,9 +139,8 @@ def tools_for(binary, caches):
     off = dict(os.environ, PROCPROF_SYMBOL_CACHE="", DEBUGINFOD_URLS="")
     on = dict(os.environ, PROCPROF_SYMBOL_CACHE=str(caches), DEBUGINFOD_URLS="")
     tools = [("binutils addr2line", ["addr2line", "-a", "-f", "-i", "-C", "-e", binary], off, True)]
-    llvm = shutil.which("llvm-symbolizer") or shutil.which("llvm-symbolizer-14")
-    if llvm:
-        tools.append(("llvm-symbolizer", [llvm, f"--obj={binary}"], off, True))
+    if LLVM:
+        tools.append(("llvm-symbolizer", [LLVM, f"--obj={binary}"], off, True))
     gimli = fetch_gimli()
     if gimli:
         tools.append(("gimli addr2line", [gimli, "-a", "-f", "-i", "-C", "-e", binary], off, True))
@@ -170,12 +177,14 @@ def table(title, binary, sizes=None):
         for name, command, environment, is_peer in tools_for(binary, caches):
             if name in gone:
                 continue
-            figures = measure(command, files[size], environment, 3)
+            figures = measure(command, files[size], environment, ROUNDS if not is_peer else PEER_ROUNDS)
             if not figures:
                 note(f"  {size:10} {name:22} failed")
                 continue
-            if figures.wall > SLOW_S:
+            if figures.wall >= LIMIT_S:
                 gone.add(name)
+                note(f"  {size:10} {name:22} stopped after {LIMIT_S} s; not asked for more of this binary")
+                continue
             ratio = ""
             if is_peer:
                 peers.append(figures)
@@ -220,8 +229,43 @@ def parse_llvm(text):
 
 
 def normal(place):
+    """One spelling: a line that is not known has no file either (gimli gives none, others the unit's), "." and doubled slashes are
+    dropped, and so is the compiler's folder where llvm-symbolizer puts a relative one in front of itself (x/y/x/y/file.c)."""
     path, _, line = place.rpartition(":")
-    return os.path.normpath(path) + ":" + ("0" if line == "?" else line)
+    if line in ("?", "0"):
+        return "??:0"
+    return re.sub(r"^((?:[^/]+/)+)\1", r"\1", os.path.normpath(path)) + ":" + line
+
+
+def aliases(binary):
+    """Names that the symbol table gives to one and the same address, as one of them: functions with equal code that were merged. The peers
+    take the name of a function from the symbol table, whichever comes up there; ours is the one that the debug information names."""
+    at = collections.defaultdict(set)
+    for line in output("nm", "--defined-only", binary).splitlines():
+        w = line.split()
+        if len(w) == 3 and w[1] in "tTwWi":
+            at[w[0]].add(clean(w[2]))
+    return {name: min(names) for names in at.values() if len(names) > 1 for name in names}
+
+
+def compare(ours, theirs, known_aliases):
+    """How many of the chains are the same: depth, names, files and lines, and names as they stand; with examples of those that are not."""
+    same, examples = collections.Counter(), collections.defaultdict(list)
+    one = lambda name: known_aliases.get(name, name)
+    for address, (a, b) in zip(itertools.count(), zip(ours, theirs)):
+        names = [x[0] for x in a], [x[0] for x in b]
+        parts = {"depth": len(a) == len(b), "names as they stand": names[0] == names[1],
+                 "names": [one(n) for n in names[0]] == [one(n) for n in names[1]],
+                 "places": [normal(x[1]) for x in a] == [normal(x[1]) for x in b]}
+        same.update(k for k, good in parts.items() if good)
+        for k, good in parts.items():
+            if good:
+                continue
+            differs = {"names": lambda x, y: one(x[0]) != one(y[0]), "places": lambda x, y: normal(x[1]) != normal(y[1])}.get(k, lambda x, y: x[0] != y[0])
+            i = next((i for i, (x, y) in enumerate(zip(a, b)) if differs(x, y)), min(len(a), len(b)))
+            field = 1 if k == "places" else 0
+            examples[k].append((address, i, a[i][field] if i < len(a) else None, b[i][field] if i < len(b) else None))
+    return same, examples
 
 
 def agreement(binary, files):
@@ -234,94 +278,179 @@ def agreement(binary, files):
     gimli = fetch_gimli()
     if gimli:
         answers["gimli"] = parse_pairs(ask([gimli, "-a", "-f", "-i", "-e", binary]))
-    llvm = shutil.which("llvm-symbolizer") or shutil.which("llvm-symbolizer-14")
-    if llvm:
-        answers["llvm-symbolizer"] = parse_llvm(ask([llvm, "--no-demangle", f"--obj={binary}"]))
+    if LLVM:
+        answers["llvm-symbolizer"] = parse_llvm(ask([LLVM, "--no-demangle", f"--obj={binary}"]))
+    known_aliases = aliases(binary)
     for peer, theirs in answers.items():
         n = len(ours)
         if len(theirs) != n:
             note(f"  {binary.name}: {peer} gave {len(theirs)} answers, not {n}")
             continue
-        same = collections.Counter()
-        examples = {}
-        for address, a, b in zip(addresses.split(), ours, theirs):
-            parts = {"depth": len(a) == len(b), "names": [x[0] for x in a] == [x[0] for x in b],
-                     "places": [normal(x[1]) for x in a] == [normal(x[1]) for x in b]}
-            same.update(k for k, good in parts.items() if good)
-            for k, good in parts.items():
-                if not good and len(examples.setdefault(k, [])) < 3:
-                    i = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-                    examples[k].append(f"{address} frame {i}: ours {a[i:i + 1]} {peer} {b[i:i + 1]}")
-        note(f"  {binary.name} and {peer}: of {n} addresses the same depth {same['depth'] / n:.2%}, names {same['names'] / n:.2%}, files and lines {same['places'] / n:.2%}")
-        for k, lines in examples.items():
-            for line in lines:
-                note(f"      {k}: {line[:260]}")
+        same, examples = compare(ours, theirs, known_aliases)
+        note(f"  {binary.name:10} {peer:16} depth {same['depth'] / n:8.2%}  names {same['names'] / n:8.2%} ({same['names as they stand'] / n:.2%} as they stand)"
+             f"  files and lines {same['places'] / n:8.2%}")
+        for k, found in examples.items():
+            for address, frame, mine, other in found[:EXAMPLES]:
+                note(f"      {k}: {addresses.split()[address]} frame {frame}: ours {str(mine)[:150]}  {peer} {str(other)[:150]}")
 
 
 # ---- jeprof ----
 
 
-def jeprof():
-    """The Perl script on a heap dump of a live ceph-osd: with binutils' addr2line, with ours, and our own jeprof."""
-    perl = shutil.which("jeprof")
-    if not perl or not wanted("jeprof"):
-        return
-    folder = None
-    pid = None
+def spelled(name):
+    """A name without what demanglers spell each in their own way."""
+    return re.sub(r"[^0-9A-Za-z_:~]", "", re.sub(r"\[clone[^]]*\]", "", name))
+
+
+def parse_frames(text):
+    """addr2line -a: [address, [name, place], ...] for each address."""
+    chains = []
+    for line in text.splitlines():
+        if re.fullmatch(r"0x[0-9a-f]{16}", line):
+            chains.append([line])
+        elif len(chains[-1]) == 1 or len(chains[-1][-1]) == 2:
+            chains[-1].append([line])
+        else:
+            chains[-1][-1].append(line)
+    return chains
+
+
+def between(arguments):
+    """Stands in for addr2line under jeprof: binutils' answers, but for two kinds of names in which binutils is known to differ. Each is
+    counted in the file that PROCPROF_KINDS names. When the graph then is the same as with ours, nothing else differs."""
+    if "--help" in arguments or "-h" in arguments:
+        os.execvp("addr2line", ["addr2line", *arguments])
+    addresses = sys.stdin.read()
+    ask = lambda tool: parse_frames(subprocess.run([str(tool), "-a", *arguments], input=addresses, capture_output=True, text=True, errors="replace").stdout)
+    theirs, ours = ask("addr2line"), ask(OURS)
+    kinds = open(os.environ["PROCPROF_KINDS"], "a")
+    for a, b in zip(theirs, ours):
+        for i in range(1, len(a)):
+            name, mine = a[i][0], b[i][0] if i < len(b) else None
+            if mine is not None and spelled(name) != spelled(mine):
+                if i == 1 and len(a) > 2:  # the innermost, inlined, without a linkage name: named after the function around it
+                    a[i][0] = mine
+                    kinds.write(f"inlined\t{a[0]}\t{name}\t{mine}\n")
+                elif i == len(a) - 1 and len(a) > 2 and spelled(name) in spelled(mine):  # the function itself: only its short name
+                    a[i][0] = mine
+                    kinds.write(f"short\t{a[0]}\t{name}\t{mine}\n")
+                else:
+                    kind = "far" if mine == "??" and len(a) == 2 else "other"
+                    kinds.write(f"{kind}\t{a[0]}\t{name}\t{mine}\n")
+            print(a[i][0])
+            print(a[i][1])
+
+
+def graph(dot):
+    """Nodes and edges of jeprof's DOT by name, however they are numbered."""
+    nodes, edges, name_of = {}, {}, {}
+    for line in dot.splitlines():
+        node = re.match(r'(N\d+) \[label="(.*?)"', line)
+        edge = re.match(r'(N\d+) -> (N\d+) \[label="?([^,"\]]*)', line)
+        if edge:
+            edges[name_of.get(edge[1]), name_of.get(edge[2])] = edge[3].strip()
+        elif node:
+            words = node[2].replace("\\r", "\\n").split("\\n")
+            at = next(i for i, w in enumerate(words) if re.match(r"-?[\d.]+ \(", w) or re.match(r"-?\d", w))
+            name_of[node[1]] = spelled("::".join(words[:at]))
+            nodes[name_of[node[1]]] = " ".join(words[at:]).strip()
+    return nodes, edges
+
+
+def compare_graphs(title, one, other):
+    kinds = []
+    for what, a, b in zip(("nodes", "edges"), graph(one), graph(other)):
+        differ = sorted(str(k) for k in a.keys() | b.keys() if a.get(k) != b.get(k))
+        kinds.append(f"{len(a)} {what}, {len(differ)} differ")
+        for k in differ[:EXAMPLES]:
+            note(f"      {what}: {k[:200]}")
+    note(f"  {title}: {'; '.join(kinds)}")
+
+
+def take_dump():
+    """A heap dump that jemalloc wrote in a live ceph-osd, and the binary."""
+    pid = folder = None
+    for old in cache.glob("jeprof.*.heap"):
+        old.unlink()
     try:
         environment = dict(os.environ, SETTINGS="heap=off", MALLOC_CONF="prof:true,lg_prof_sample:8,lg_prof_interval:24,prof_prefix:" + str(cache / "jeprof"))
-        for old in cache.glob("jeprof.*.heap"):
-            old.unlink()
-        started = output("bench/ceph-osd-up", env=environment)
-        facts = dict(line.split(" ", 1) for line in started.splitlines() if " " in line)
+        facts = dict(line.split(" ", 1) for line in output("bench/ceph-osd-up", env=environment).splitlines() if " " in line)
         pid, folder = int(facts["pid"]), facts["folder"]
-        binary = facts["binary"]
-        dumps = []
-        for _ in range(300):
+        for _ in range(600):
             dumps = sorted(cache.glob("jeprof.*.heap"), key=lambda p: p.stat().st_size)
             if dumps:
-                break
+                return dumps[-1], facts["binary"]
             time.sleep(0.1)
     finally:
         if pid:
             os.kill(pid, signal.SIGKILL)
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
-    if not dumps:
+    return None, None
+
+
+def jeprof():
+    """The Perl script on a heap dump of a live ceph-osd: with binutils' addr2line, with ours, and our own jeprof."""
+    perl = shutil.which("jeprof")
+    if not wanted("jeprof"):
+        return
+    if not perl:
+        note("\njeprof: not installed (Debian package: libjemalloc-dev)")
+        return
+    dump, binary = take_dump()
+    if not dump:
         note("\njeprof: ceph-osd wrote no dump")
         return
-    dump = dumps[-1]
     note(f"\njeprof --dot --show_bytes on a dump of a live ceph-osd ({dump.stat().st_size / 1000:.0f} kB)")
     caches = cache / "cache.jeprof"
-    off = dict(os.environ, PROCPROF_SYMBOL_CACHE="", HOME=str(cache))
+    off = dict(os.environ, PROCPROF_SYMBOL_CACHE="", HOME=str(cache), DEBUGINFOD_URLS="")
     on = dict(off, PROCPROF_SYMBOL_CACHE=str(caches))
-    rows = [("Perl, binutils' addr2line", [perl, "--dot", "--show_bytes", binary, dump], off),
-            ("Perl, our addr2line", [perl, "--dot", "--show_bytes", f"--tools=addr2line:{OURS},/usr/bin/", binary, dump], off),
-            ("Perl, ours from cache", [perl, "--dot", "--show_bytes", f"--tools=addr2line:{OURS},/usr/bin/", binary, dump], on),
-            ("procprof jeprof, cold", [build / "procprof", "jeprof", "--dot", "--show_bytes", binary, dump], off),
-            ("procprof jeprof, cache", [build / "procprof", "jeprof", "--dot", "--show_bytes", binary, dump], on)]
-    shutil.rmtree(caches, ignore_errors=True)
-    for _ in range(2):
-        subprocess.run([str(OURS), "-e", binary, "0"], env=on, capture_output=True)
-        subprocess.run([str(build / "procprof"), "jeprof", "--dot", binary, str(dump)], env=on, capture_output=True)
-    first, texts = None, {}
-    for name, command, environment in rows:
-        figures = measure(command, os.devnull, environment, 2)
-        texts[name] = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", env=environment).stdout
-        if not figures:
-            note(f"  {name:26} failed")
-            continue
-        first = first or figures
-        note(f"  {name:26} {figures.wall:8.3f} s wall {figures.cpu:8.3f} s CPU   {first.wall / figures.wall:6.1f}x")
-    spell = lambda text: re.sub(r"[^0-9A-Za-z\n]", "", re.sub(r"\[clone[^]]*\]", "", text))
-    a, b = spell(texts["Perl, binutils' addr2line"]).splitlines(), spell(texts["Perl, our addr2line"]).splitlines()
-    n_different = sum(x != y for x, y in zip(a, b)) + abs(len(a) - len(b))
-    note(f"  output of the Perl script with both: {len(a)} lines, {n_different} differ by more than a demangler's spelling")
+    options = ["--dot", "--show_bytes"]
+    with tempfile.TemporaryDirectory() as work:
+        middle = pathlib.Path(work, "addr2line")
+        middle.write_text(f"#!/bin/sh\nexec {sys.executable} {pathlib.Path(__file__).resolve()} --between \"$@\"\n")
+        middle.chmod(0o755)
+        kinds_file = pathlib.Path(work, "kinds")
+        with_tool = lambda tool: [perl, *options, f"--tools=addr2line:{tool},/usr/bin/", binary, dump]
+        own = [build / "procprof", "jeprof", *options, binary, dump]
+        rows = [("Perl, binutils' addr2line", [perl, *options, binary, dump], off), ("Perl, our addr2line", with_tool(OURS), off),
+                ("Perl, ours from the cache", with_tool(OURS), on), ("procprof jeprof, cold", own, off), ("procprof jeprof, cache", own, on)]
+        shutil.rmtree(caches, ignore_errors=True)
+        for _ in range(2):
+            subprocess.run([str(c) for c in own], env=on, capture_output=True)
+        first, texts = None, {}
+        for name, command, environment in rows:
+            figures = measure(command, os.devnull, environment, 3)
+            texts[name] = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", env=environment).stdout
+            if not figures:
+                note(f"  {name:26} failed")
+                continue
+            first = first or figures
+            note(f"  {name:26} {figures.wall:8.3f} s wall {figures.cpu:8.3f} s CPU   {first.wall / figures.wall:6.1f}x wall {first.cpu / figures.cpu:6.1f}x CPU")
+        settled = subprocess.run([str(c) for c in with_tool(middle)], capture_output=True, text=True, errors="replace",
+                                 env=dict(off, PROCPROF_KINDS=str(kinds_file))).stdout
+        found = collections.defaultdict(dict)
+        for line in kinds_file.read_text(errors="replace").splitlines() if kinds_file.exists() else []:
+            kind, address, name, mine = line.split("\t")
+            found[kind].setdefault((name, mine), address)
+        theirs, mine = texts["Perl, binutils' addr2line"], texts["Perl, our addr2line"]
+        compare_graphs("the Perl script with binutils' addr2line and with ours", theirs, mine)
+        for kind, title in (("inlined", "innermost frame, inlined, without a linkage name: binutils has the function around it"),
+                            ("short", "function without a linkage name, around an inlined one: binutils has its short name, ours that of the symbol"),
+                            ("far", "no debug information, and behind the end of every symbol: binutils has the symbol before"),
+                            ("other", "other names")):
+            note(f"  {title}: {len(found[kind])}")
+            for (name, own_name), address in list(found[kind].items())[:EXAMPLES]:
+                note(f"      {address}: binutils {name[:90]}  ours {own_name[:110]}")
+        compare_graphs("with these names taken from ours", settled, mine)
+        compare_graphs("the Perl script with our addr2line, and procprof jeprof", mine, texts["procprof jeprof, cold"])
 
 
 def main():
     cache.mkdir(parents=True, exist_ok=True)
-    note(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    begun = time.monotonic()
+    note(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; best of {ROUNDS} rounds for ours, of {PEER_ROUNDS} for the others, one where a round takes more "
+         f"than 4 s; a tool is stopped after {LIMIT_S} s")
     binaries = []
     if any(wanted(t) for t in ("ceph", "compressed", "agreement")):
         ceph = fetch_ceph()
@@ -343,11 +472,15 @@ def main():
             binaries.append(binary)
             table(title, binary)
     if wanted("agreement"):
-        note("\nagreement on 10,000 addresses (linkage names; clone suffixes and constructor kinds taken as one)")
+        note("\nagreement on 10,000 addresses (linkage names; clone suffixes, constructor kinds and names of one address taken as one)")
         for binary in binaries:
             agreement(binary, make_addresses(binary))
     jeprof()
+    note(f"\nall of it took {time.monotonic() - begun:.0f} s")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--between"]:
+        between(sys.argv[2:])
+    else:
+        main()
