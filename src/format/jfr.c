@@ -30,7 +30,8 @@ struct reading {
     const struct format_options *options;
     struct jfr_world world;
     struct jfr_counts counts; /* by what the profile calls them; class_id and state are strings */
-    struct jfr_counts chunk_counts;
+    struct jfr_pools pools;   /* of the chunk at hand */
+    struct jfr_lately *lately;
     struct jfr_settings settings;
     struct idmap blocks_by_address; /* -> live_blocks */
     struct live_block *live_blocks;
@@ -163,71 +164,32 @@ static void follow_blocks(struct reading *f, struct jfr_events *e, struct jfr_po
     }
 }
 
-/* Is a thread that parks on this waiting for a lock? On a condition it waits for work, as the threads of
- * every pool do. */
-static bool is_lock_class(const char *name)
-{
-    static const char *const locks[] = {
-        "java.util.concurrent.locks.ReentrantLock$", "java.util.concurrent.locks.ReentrantReadWriteLock$",
-        "java.util.concurrent.locks.StampedLock", "java.util.concurrent.Semaphore$"};
-    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
-        if (!strncmp(name, locks[i], strlen(locks[i]))) return true;
-    return false;
-}
-
-/* Counts of the chunk, by its own numbers, into those of the file, by names. */
-static void add_counts(struct reading *f, const struct jfr_events *e, struct jfr_pools *pools)
-{
-    struct jfr_world *w = &f->world;
-    for (size_t i = 0; i < e->counts->n_items; i++) {
-        const struct jfr_count *c = &e->counts->items[i];
-        size_t n_left = e->counts->n_items - i;
-        if (i % JFR_MAX_AHEAD == 0)
-            jfr_stacks_ahead(pools, w, c, n_left < JFR_MAX_AHEAD ? n_left : JFR_MAX_AHEAD);
-        struct jfr_count key = {.kind = c->kind, .n = c->n, .value = c->value};
-        key.stack = jfr_pool_stack(pools, w, c->stack);
-        key.thread = jfr_pool_thread(pools, w, c->thread);
-        key.class_id = c->class_id ? jfr_pool_class(pools, w, c->class_id) : 0;
-        key.state = c->state == JFR_NO_STATE ? 0 : jfr_pool_string(pools, w, JFR_POOL_THREAD_STATE, c->state);
-        if (c->kind == JFR_CPU && pools->is_async_profiler) {
-            /* async-profiler's older wall clock is in the same event, told by the state. */
-            const char *state = profile_text(w->p, key.state);
-            if (!strcmp(state, "STATE_DEFAULT") || !*state)
-                key.state = 0;
-            else
-                key.kind = JFR_WALL;
-        }
-        if (c->kind == JFR_PARK &&
-            (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)key.class_id))))
-            key.kind = JFR_LOCK;
-        jfr_count_add(&f->counts, &key);
-    }
-}
-
 static void read_chunk(struct reading *f, const struct chunk *c)
 {
     struct jfr_types types = {0};
-    struct jfr_pools pools = {0};
+    struct jfr_pools *pools = &f->pools;
     bool is_known = false;
     f->dropped = c->data;
     if (!c->is_open) {
-        is_known = read_by_index(c, &types, &pools);
+        is_known = read_by_index(c, &types, pools);
         if (!is_known) {
-            jfr_pools_free(&pools);
+            jfr_pools_clear(pools);
             jfr_types_free(&types);
         }
     }
     if (!is_known) {
         f->n_open_chunks++;
-        is_known = read_by_walking(c, &types, &pools);
+        is_known = read_by_walking(c, &types, pools);
     }
     if (!is_known) {
         f->n_lost_bytes += c->size;
     } else {
         struct jfr_events e = {.types = &types,
-                               .pools = &pools,
+                               .pools = pools,
                                .settings = &f->settings,
-                               .counts = &f->chunk_counts,
+                               .world = &f->world,
+                               .counts = &f->counts,
+                               .lately = f->lately,
                                .ns_per_tick = c->ticks_per_s ? 1e9 / (double)c->ticks_per_s : 1,
                                .as_recorded = f->options->jfr_as_recorded};
         jfr_events_begin(&e);
@@ -241,13 +203,11 @@ static void read_chunk(struct reading *f, const struct chunk *c)
             if (at < end) drop_behind(f, at, 1); /* stacks and names are at the end, and are needed still */
         }
         jfr_events_end(&e);
-        add_counts(f, &e, &pools);
-        jfr_counts_clear(e.counts);
-        follow_blocks(f, &e, &pools);
+        follow_blocks(f, &e, pools);
         f->n_failed += e.n_failed;
         jfr_events_free(&e);
     }
-    jfr_pools_free(&pools);
+    jfr_pools_clear(pools);
     jfr_types_free(&types);
     drop_behind(f, c->data + c->size, 1);
     if (!f->n_chunks++ || (int64_t)c->start_ns < f->first_start_ns) f->first_start_ns = (int64_t)c->start_ns;
@@ -413,13 +373,15 @@ static void build(struct reading *f)
 static void reading_begin(struct reading *f, const struct format_options *options, struct profile *into)
 {
     *f = (struct reading){.options = options, .world = {.p = into, .as_recorded = options->jfr_as_recorded}};
+    f->lately = jfr_lately_new();
     jfr_world_begin(&f->world);
 }
 
 static void reading_end(struct reading *f)
 {
     jfr_counts_free(&f->counts);
-    jfr_counts_free(&f->chunk_counts);
+    jfr_pools_free(&f->pools);
+    jfr_lately_free(f->lately);
     idmap_free(&f->blocks_by_address);
     mem_free(f->live_blocks);
     jfr_world_free(&f->world);

@@ -160,11 +160,18 @@ enum jfr_pool_kind {
 
 #define JFR_UNRESOLVED UINT32_MAX
 
+struct jfr_hash {
+    uint64_t a;
+    uint32_t b;
+};
+struct jfr_hash jfr_hash_of(const uint8_t *bytes, size_t n);
+
 struct jfr_entry {
     uint64_t key;
     const uint8_t *at; /* where the value is; NULL: no entry here */
-    uint32_t n_bytes;  /* of the value */
-    uint32_t result;   /* what it became in the profile; JFR_UNRESOLVED: not asked for yet */
+    uint64_t hash_a;   /* of its bytes; of stacks and symbols */
+    uint32_t hash_b;
+    uint32_t result; /* what it became in the profile; JFR_UNRESOLVED: not asked for yet */
 };
 
 struct jfr_pool {
@@ -194,8 +201,9 @@ struct jfr_memo {
     size_t n_meanings, cap_meanings;
     uint64_t layout; /* of a frame, and of the kinds of frames */
     struct jfr_memo_entry {
-        uint64_t hash1, hash2; /* of the bytes */
-        uint32_t stack;        /* + 1; 0: free */
+        uint64_t hash_a; /* of the bytes */
+        uint32_t hash_b;
+        uint32_t stack; /* + 1; 0: free */
     } * entries;
     size_t n_entries, n_slots;
 };
@@ -237,6 +245,11 @@ struct jfr_pools { /* of one chunk */
     unsigned n_plain_frame_fields; /* frames are rows of so many varints; 0: they are more than that */
     bool memo_checked;
 };
+static inline size_t jfr_pool_slot(const struct jfr_pool *pool, uint64_t key) /* where the search begins */
+{
+    uint64_t hash = key * 0x9e3779b97f4a7c15u;
+    return (hash ^ hash >> 32) & (pool->n_slots - 1);
+}
 struct jfr_entry *jfr_pool_find(const struct jfr_pool *pool, uint64_t key); /* NULL: none */
 void jfr_learn_frame_types(struct jfr_pools *pools, struct jfr_world *w);
 uint32_t jfr_function_named(struct jfr_world *w, const char *name); /* one that no class has */
@@ -262,6 +275,7 @@ void jfr_pools_begin(struct jfr_pools *pools, struct jfr_types *types, const uin
 /* r stands behind the size and type of a constant pool record; takes what it understands. *ret_delta: where
  * the one before it is. */
 bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta);
+void jfr_pools_clear(struct jfr_pools *pools); /* for the next chunk; most of the memory stays */
 void jfr_pools_free(struct jfr_pools *pools);
 
 uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_pool_kind kind,
@@ -272,10 +286,11 @@ uint32_t jfr_pool_thread(struct jfr_pools *pools, struct jfr_world *w,
                          uint64_t key); /* its name, a profile string */
 uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w,
                         uint64_t key); /* a stack of the world */
-/* The same is asked for these in a moment: resolves them together, which is quicker. */
+/* The same for several at once, which is quicker. */
 enum { JFR_MAX_AHEAD = 32 };
 struct jfr_count;
-void jfr_stacks_ahead(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_count *counts, size_t n);
+void jfr_pool_stacks(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_count *counts, size_t n,
+                     uint32_t *ret_stacks);
 
 /* ---- events ---- */
 
@@ -319,7 +334,6 @@ struct jfr_counts {
 };
 void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count); /* n and value to its place */
 void jfr_counts_settle(struct jfr_counts *counts);
-void jfr_counts_clear(struct jfr_counts *counts); /* its memory stays, for the next chunk */
 void jfr_counts_free(struct jfr_counts *counts);
 
 struct jfr_settings { /* what the recording says about itself; intervals in ns or bytes, 0: not said */
@@ -336,19 +350,22 @@ struct jfr_events { /* of one chunk */
     struct jfr_types *types;
     struct jfr_pools *pools;
     struct jfr_settings *settings; /* of the file */
+    struct jfr_world *world;
+    struct jfr_counts *counts; /* of the file: by strings of the profile and stacks of the world */
+    struct jfr_lately *lately;
     double ns_per_tick;
     bool as_recorded;
-    struct jfr_counts *counts; /* empty at first */
     struct jfr_block *blocks;
     size_t n_blocks, cap_blocks;
     struct jfr_handler *handlers;
     size_t n_handlers, cap_handlers;
-    uint16_t *by_type;          /* type number -> handler + 1, of the small ones */
-    struct jfr_weight *weights; /* what sampled objects stand for, of the sizes met last */
-    struct jfr_repeat *repeats; /* events met lately, as bytes, and how often */
-    int64_t n_times;            /* the event at hand stands for so many equal ones */
+    int64_t n_times; /* the event at hand stands for so many equal ones */
     size_t n_failed;
 };
+/* What a reader of events keeps from chunk to chunk; one for each thread. */
+struct jfr_lately *jfr_lately_new(void);
+void jfr_lately_free(struct jfr_lately *lately);
+
 void jfr_events_begin(struct jfr_events *e);
 /* Takes the records from `at` on, up to the first that begins at or behind `until`. Returns where it stopped:
  * before that when the record there is not whole inside the chunk. */

@@ -77,12 +77,6 @@ void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count)
     if (counts->n_waiting == JFR_MAX_WAITING) jfr_counts_settle(counts);
 }
 
-void jfr_counts_clear(struct jfr_counts *counts)
-{
-    counts->n_items = counts->n_waiting = 0;
-    if (counts->n_slots) memset(counts->slots, 0, counts->n_slots * sizeof *counts->slots);
-}
-
 void jfr_counts_free(struct jfr_counts *counts)
 {
     mem_free(counts->items);

@@ -38,6 +38,89 @@ struct jfr_handler {
     union jfr_slot slots[JFR_MAX_SLOTS]; /* of the event at hand; what the type does not have stays 0 */
 };
 
+enum { N_WEIGHTS = 1024, N_REPEATS = 8192, SMALL_TYPES = 16384 };
+
+struct jfr_weight { /* what one sampled object stands for */
+    int64_t size, bytes;
+    double n;
+};
+
+struct jfr_repeat { /* an event as bytes; see below */
+    uint64_t bytes[2];
+    uint32_t n_times; /* 0: none here */
+    uint16_t handler;
+    uint16_t n_bytes;
+};
+
+struct jfr_lately {
+    struct jfr_weight weights[N_WEIGHTS];
+    struct jfr_repeat repeats[N_REPEATS]; /* none between chunks */
+    uint16_t by_type[SMALL_TYPES]; /* type number -> handler + 1, of the small ones; 0 between chunks */
+    struct jfr_count unnamed[JFR_MAX_AHEAD]; /* none between chunks */
+    size_t n_unnamed;
+};
+
+struct jfr_lately *jfr_lately_new(void)
+{
+    return mem_zalloc(sizeof(struct jfr_lately));
+}
+
+void jfr_lately_free(struct jfr_lately *lately)
+{
+    mem_free(lately);
+}
+
+/* ---- from the numbers of the chunk to names ---- */
+
+/* Is a thread that parks on this waiting for a lock? On a condition it waits for work, as the threads of
+ * every pool do. */
+static bool is_lock_class(const char *name)
+{
+    static const char *const locks[] = {
+        "java.util.concurrent.locks.ReentrantLock$", "java.util.concurrent.locks.ReentrantReadWriteLock$",
+        "java.util.concurrent.locks.StampedLock", "java.util.concurrent.Semaphore$"};
+    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
+        if (!strncmp(name, locks[i], strlen(locks[i]))) return true;
+    return false;
+}
+
+/* The place in the profile of one by the numbers of the chunk. */
+static struct jfr_count named(struct jfr_events *e, const struct jfr_count *c, uint32_t stack)
+{
+    struct jfr_pools *pools = e->pools;
+    struct jfr_world *w = e->world;
+    struct jfr_count place = *c;
+    place.stack = stack;
+    place.thread = jfr_pool_thread(pools, w, c->thread);
+    place.class_id = c->class_id ? jfr_pool_class(pools, w, c->class_id) : 0;
+    place.state = c->state == JFR_NO_STATE ? 0 : jfr_pool_string(pools, w, JFR_POOL_THREAD_STATE, c->state);
+    if (c->kind == JFR_CPU && pools->is_async_profiler) {
+        /* async-profiler's older wall clock is in the same event, told by the state. */
+        const char *state = profile_text(w->p, place.state);
+        if (!strcmp(state, "STATE_DEFAULT") || !*state)
+            place.state = 0;
+        else
+            place.kind = JFR_WALL;
+    }
+    if (c->kind == JFR_PARK &&
+        (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)place.class_id))))
+        place.kind = JFR_LOCK;
+    return place;
+}
+
+static void name_all(struct jfr_events *e)
+{
+    struct jfr_lately *lately = e->lately;
+    uint32_t stacks[JFR_MAX_AHEAD];
+    if (!lately->n_unnamed) return;
+    jfr_pool_stacks(e->pools, e->world, lately->unnamed, lately->n_unnamed, stacks);
+    for (size_t i = 0; i < lately->n_unnamed; i++) {
+        struct jfr_count place = named(e, &lately->unnamed[i], stacks[i]);
+        jfr_count_add(e->counts, &place);
+    }
+    lately->n_unnamed = 0;
+}
+
 static inline void count(struct jfr_events *e, const struct jfr_handler *h, const union jfr_slot *slots,
                          double n, int64_t value)
 {
@@ -50,7 +133,8 @@ static inline void count(struct jfr_events *e, const struct jfr_handler *h, cons
                             .n = n * (double)e->n_times,
                             .value = value};
     if (e->n_times > 1 && __builtin_mul_overflow(value, e->n_times, &key.value)) key.value = INT64_MAX;
-    jfr_count_add(e->counts, &key);
+    e->lately->unnamed[e->lately->n_unnamed++] = key;
+    if (e->lately->n_unnamed == JFR_MAX_AHEAD) name_all(e);
 }
 
 static inline int64_t positive(uint64_t value)
@@ -107,16 +191,10 @@ static void take_bytes(struct jfr_events *e, const struct jfr_handler *h, union 
     count(e, h, slots, size > 0 ? weight / size : 1, rounded(weight));
 }
 
-struct jfr_weight { /* of one sampled object */
-    int64_t size, bytes;
-    double n;
-};
-enum { N_WEIGHTS = 1024 };
-
 /* Objects of one size stand for the same again and again. */
 static const struct jfr_weight *weight_of(struct jfr_events *e, int64_t size)
 {
-    struct jfr_weight *w = &e->weights[(size >> 3 ^ size >> 13) & (N_WEIGHTS - 1)];
+    struct jfr_weight *w = &e->lately->weights[(size >> 3 ^ size >> 13) & (N_WEIGHTS - 1)];
     if (w->size == size && w->n > 0) return w;
     double bytes = bytes_stood_for((double)size, e->settings->alloc_bytes);
     *w = (struct jfr_weight){size, rounded(bytes), size > 0 ? bytes / (double)size : 1};
@@ -245,7 +323,7 @@ static void take_setting(struct jfr_events *e, const struct jfr_handler *h, unio
     else if (!strcmp(name, "wall"))
         s->wall_ns = amount;
     else if (!strcmp(name, "alloc"))
-        s->alloc_bytes = amount, memset(e->weights, 0, N_WEIGHTS * sizeof *e->weights);
+        s->alloc_bytes = amount, memset(e->lately->weights, 0, N_WEIGHTS * sizeof *e->lately->weights);
     else if (!strcmp(name, "lock"))
         s->lock_ns = amount;
     else if (!strcmp(name, "nativelock"))
@@ -306,14 +384,7 @@ static const struct {
  * Most samples and allocations are like one shortly before, byte for byte behind the time. So those met last
  * are kept as bytes and counted, and only what makes room for another is decoded. */
 
-enum { N_REPEATS = 8192, MAX_REPEAT_BYTES = 16, MAX_REPEAT_STEPS = 12, REPEAT_REACH = 9 + 16 };
-
-struct jfr_repeat {
-    uint64_t bytes[2];
-    uint32_t n_times; /* 0: none here */
-    uint16_t handler;
-    uint16_t n_bytes;
-};
+enum { MAX_REPEAT_BYTES = 16, MAX_REPEAT_STEPS = 12, REPEAT_REACH = 9 + 16 };
 
 static bool is_repeatable(const struct jfr_types *types, const struct jfr_type *type,
                           const struct jfr_handler *h)
@@ -356,7 +427,7 @@ static inline bool count_repeat(struct jfr_events *e, const struct jfr_handler *
     a &= mask_a, b &= mask_b;
     uint16_t handler = h->index;
     uint64_t hash = (a ^ handler) * 0x9e3779b97f4a7c15u ^ (b + n_bytes) * 0xd6e8feb86659fd93u;
-    struct jfr_repeat *repeat = &e->repeats[(hash ^ hash >> 32) >> 8 & (N_REPEATS - 1)];
+    struct jfr_repeat *repeat = &e->lately->repeats[(hash ^ hash >> 32) >> 8 & (N_REPEATS - 1)];
     if (repeat->bytes[0] == a && repeat->bytes[1] == b && repeat->n_bytes == n_bytes &&
         repeat->handler == handler && repeat->n_times < UINT32_MAX) {
         repeat->n_times++;
@@ -367,13 +438,8 @@ static inline bool count_repeat(struct jfr_events *e, const struct jfr_handler *
     return true;
 }
 
-enum { SMALL_TYPES = 16384 };
-
 void jfr_events_begin(struct jfr_events *e)
 {
-    e->by_type = mem_zalloc(SMALL_TYPES * sizeof *e->by_type);
-    e->weights = mem_zalloc(N_WEIGHTS * sizeof *e->weights);
-    e->repeats = mem_zalloc(N_REPEATS * sizeof *e->repeats);
     e->n_times = 1;
     for (size_t i = 0; i < sizeof event_types / sizeof *event_types; i++) {
         const struct jfr_type *type = jfr_type_by_name(e->types, event_types[i].name);
@@ -390,13 +456,14 @@ void jfr_events_begin(struct jfr_events *e)
             h->behind_time.steps++;
             h->behind_time.n_steps--;
         }
-        if (type->id < SMALL_TYPES) e->by_type[type->id] = (uint16_t)e->n_handlers;
+        if (type->id < SMALL_TYPES) e->lately->by_type[type->id] = (uint16_t)e->n_handlers;
     }
 }
 
 static struct jfr_handler *handler_of(const struct jfr_events *e, uint64_t type)
 {
-    if (type < SMALL_TYPES) return e->by_type[type] ? &e->handlers[e->by_type[type] - 1] : NULL;
+    if (type < SMALL_TYPES)
+        return e->lately->by_type[type] ? &e->handlers[e->lately->by_type[type] - 1] : NULL;
     for (size_t i = 0; i < e->n_handlers; i++)
         if (e->handlers[i].type == type) return &e->handlers[i];
     return NULL;
@@ -443,15 +510,14 @@ const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const ui
 void jfr_events_end(struct jfr_events *e)
 {
     for (size_t i = 0; i < N_REPEATS; i++)
-        if (e->repeats[i].n_times) take_repeats(e, &e->repeats[i]);
-    jfr_counts_settle(e->counts);
+        if (e->lately->repeats[i].n_times) take_repeats(e, &e->lately->repeats[i]);
+    name_all(e);
 }
 
 void jfr_events_free(struct jfr_events *e)
 {
+    for (size_t i = 0; i < e->n_handlers; i++)
+        if (e->handlers[i].type < SMALL_TYPES) e->lately->by_type[e->handlers[i].type] = 0;
     mem_free(e->blocks);
     mem_free(e->handlers);
-    mem_free(e->by_type);
-    mem_free(e->weights);
-    mem_free(e->repeats);
 }

@@ -64,7 +64,7 @@ static int pool_of(const struct jfr_type *type)
 
 static struct jfr_entry *slot_of(const struct jfr_pool *pool, uint64_t key)
 {
-    size_t mask = pool->n_slots - 1, i = hash_u64(key) & mask;
+    size_t mask = pool->n_slots - 1, i = jfr_pool_slot(pool, key);
     while (pool->entries[i].at && pool->entries[i].key != key) i = (i + 1) & mask;
     return &pool->entries[i];
 }
@@ -79,12 +79,12 @@ static void grow(struct jfr_pool *pool)
     mem_free(old.entries);
 }
 
-static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at, size_t n_bytes)
+static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at, struct jfr_hash hash)
 {
     if (pool->n_entries * 2 >= pool->n_slots) grow(pool);
     struct jfr_entry *entry = slot_of(pool, key);
-    if (entry->at || n_bytes > UINT32_MAX) return; /* said again in a later record: the same */
-    *entry = (struct jfr_entry){key, at, (uint32_t)n_bytes, JFR_UNRESOLVED};
+    if (entry->at) return; /* said again in a later record: the same */
+    *entry = (struct jfr_entry){key, at, hash.a, hash.b, JFR_UNRESOLVED};
     pool->n_entries++;
 }
 
@@ -110,11 +110,29 @@ bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
                 jfr_skip_plain_stack(pools, &r);
             else
                 jfr_skip_struct(pools->types, type, &r);
-            if (kind >= 0 && !r.bad) add_entry(&pools->pools[kind], key, at, (size_t)(r.p - at));
+            if (kind < 0 || r.bad) continue;
+            struct jfr_hash hash = {0};
+            if (kind == JFR_POOL_STACK || kind == JFR_POOL_SYMBOL) hash = jfr_hash_of(at, (size_t)(r.p - at));
+            add_entry(&pools->pools[kind], key, at, hash);
         }
         /* What was taken is whole: it ends inside the record. */
     }
     return !r.bad;
+}
+
+void jfr_pools_clear(struct jfr_pools *pools)
+{
+    struct jfr_pools old = *pools;
+    *pools = (struct jfr_pools){0};
+    for (int kind = 0; kind < JFR_N_POOLS; kind++) {
+        struct jfr_pool *pool = &old.pools[kind];
+        if (pool->n_entries < pool->n_slots / 16) { /* many small chunks behind a large one are quick too */
+            mem_free(pool->entries);
+            continue;
+        }
+        if (pool->n_entries) memset(pool->entries, 0, pool->n_slots * sizeof *pool->entries);
+        pools->pools[kind] = (struct jfr_pool){.entries = pool->entries, .n_slots = pool->n_slots};
+    }
 }
 
 void jfr_pools_free(struct jfr_pools *pools)
@@ -337,29 +355,25 @@ static struct names method_names(struct jfr_pools *pools, struct jfr_world *w, c
     return names;
 }
 
-/* The text of a symbol where it stands in the file. */
-static struct jfr_string raw_symbol(const struct jfr_pools *pools, uint64_t key)
+/* Mixes in what a symbol says. */
+static uint64_t with_symbol(const struct jfr_pools *pools, uint64_t meaning, uint64_t key)
 {
     const struct jfr_pool *pool = &pools->pools[JFR_POOL_SYMBOL];
-    const struct jfr_entry *entry = jfr_pool_find(pool, key);
-    struct jfr_string none = {.bytes = (const uint8_t *)""};
-    if (!entry || !(pool->program.found & 1u << TEXT)) return none;
-    union jfr_slot slots[JFR_MAX_SLOTS] = {0};
-    struct rd r = value_at(pools, entry->at);
-    jfr_run(pools->types, &pool->program, &r, slots);
-    r = value_at(pools, slots[TEXT].at);
-    struct jfr_string s = jfr_read_string(&r);
-    if (s.form == JFR_STRING_UTF8 || s.form == JFR_STRING_LATIN1) return s;
-    /* Of others the place is as good as the text: another place is only seen as another meaning. */
-    none.n = (size_t)(r.p - entry->at);
-    none.bytes = entry->at;
-    return none;
+    const struct jfr_entry *symbol = jfr_pool_find(pool, key);
+    if (symbol) {
+        meaning ^= symbol->hash_a ^ (uint64_t)symbol->hash_b << 32;
+        /* One that refers to another string: the place stands for it, so in the next chunk it is not known.
+         */
+        if (pool->program.n_steps != 1 || *symbol->at == JFR_STRING_POOL) meaning ^= (uintptr_t)symbol->at;
+    }
+    meaning *= 0x9e3779b97f4a7c15u;
+    return meaning ^ meaning >> 31;
 }
 
 uint64_t jfr_method_meaning(const struct jfr_pools *pools, const struct jfr_entry *method)
 {
     const struct jfr_pool *pool = &pools->pools[JFR_POOL_METHOD], *classes = &pools->pools[JFR_POOL_CLASS];
-    union jfr_slot slots[JFR_MAX_SLOTS] = {0}, class_slots[JFR_MAX_SLOTS] = {0};
+    union jfr_slot slots[3] = {0}, class_slots[1] = {0};
     struct rd r = value_at(pools, method->at);
     jfr_run(pools->types, &pool->program, &r, slots);
     const struct jfr_entry *its_class = jfr_pool_find(classes, slots[METHOD_CLASS].number);
@@ -367,26 +381,9 @@ uint64_t jfr_method_meaning(const struct jfr_pools *pools, const struct jfr_entr
         r = value_at(pools, its_class->at);
         jfr_run(pools->types, &classes->program, &r, class_slots);
     }
-    const uint64_t symbols[] = {class_slots[CLASS_NAME].number, slots[METHOD_NAME].number,
-                                slots[METHOD_DESCRIPTOR].number};
-    uint64_t meaning = 0;
-    for (size_t i = 0; i < 3; i++) {
-        struct jfr_string s = raw_symbol(pools, symbols[i]);
-        uint64_t h = s.n;
-        size_t at = 0;
-        for (; at + 8 <= s.n; at += 8) {
-            uint64_t word;
-            memcpy(&word, s.bytes + at, 8);
-            h = (h ^ word) * 0xd6e8feb86659fd93u;
-            h ^= h >> 32;
-        }
-        uint64_t word = 0;
-        memcpy(&word, s.bytes + at, s.n - at);
-        h = (h ^ word) * 0xd6e8feb86659fd93u;
-        meaning = (meaning ^ h ^ h >> 32) * 0x9e3779b97f4a7c15u;
-        meaning ^= meaning >> 31;
-    }
-    return meaning;
+    uint64_t meaning = with_symbol(pools, 0, class_slots[CLASS_NAME].number);
+    meaning = with_symbol(pools, meaning, slots[METHOD_NAME].number);
+    return with_symbol(pools, meaning, slots[METHOD_DESCRIPTOR].number);
 }
 
 /* The source file is not recorded. Java wants a class in a file named after the outermost one, so that is

@@ -134,39 +134,32 @@ void jfr_memo_free(struct jfr_memo *memo)
     *memo = (struct jfr_memo){0};
 }
 
-struct hash {
-    uint64_t a, b;
-};
-
-static struct hash hash_of(const uint8_t *bytes, size_t n)
+struct jfr_hash jfr_hash_of(const uint8_t *bytes, size_t n)
 {
-    struct hash h = {n * 0x9e3779b97f4a7c15u, ~(uint64_t)n};
+    uint64_t a = n * 0x9e3779b97f4a7c15u, b = ~(uint64_t)n, word = 0;
     for (; n >= 8; bytes += 8, n -= 8) {
-        uint64_t word;
         memcpy(&word, bytes, 8);
-        h.a = (h.a ^ word) * 0xd6e8feb86659fd93u;
-        h.a ^= h.a >> 32;
-        h.b = (h.b + word) * 0xa0761d6478bd642fu;
-        h.b ^= h.b >> 29;
+        a = (a ^ word) * 0xd6e8feb86659fd93u;
+        a ^= a >> 32;
+        b = (b + word) * 0xa0761d6478bd642fu;
+        b ^= b >> 29;
     }
-    uint64_t word = 0;
+    word = 0;
     memcpy(&word, bytes, n);
-    h.a = (h.a ^ word) * 0xd6e8feb86659fd93u;
-    h.b = (h.b + word) * 0xa0761d6478bd642fu;
-    h.a ^= h.a >> 32;
-    h.b ^= h.b >> 29;
-    return h;
+    a = (a ^ word) * 0xd6e8feb86659fd93u;
+    b = (b + word) * 0xa0761d6478bd642fu;
+    return (struct jfr_hash){a ^ a >> 32, (uint32_t)(b ^ b >> 32)};
 }
 
-static struct jfr_memo_entry *memo_slot(struct jfr_memo *m, struct hash h)
+static struct jfr_memo_entry *memo_slot(struct jfr_memo *m, uint64_t hash_a, uint32_t hash_b)
 {
-    size_t i = h.a & (m->n_slots - 1);
-    while (m->entries[i].stack && (m->entries[i].hash1 != h.a || m->entries[i].hash2 != h.b))
+    size_t i = hash_a & (m->n_slots - 1);
+    while (m->entries[i].stack && (m->entries[i].hash_a != hash_a || m->entries[i].hash_b != hash_b))
         i = (i + 1) & (m->n_slots - 1);
     return &m->entries[i];
 }
 
-static void memo_add(struct jfr_memo *m, struct hash h, uint32_t stack)
+static void memo_add(struct jfr_memo *m, const struct jfr_entry *entry)
 {
     if (m->n_entries * 2 >= m->n_slots) {
         struct jfr_memo old = *m;
@@ -174,12 +167,12 @@ static void memo_add(struct jfr_memo *m, struct hash h, uint32_t stack)
         m->entries = mem_zalloc(m->n_slots * sizeof *m->entries);
         for (size_t i = 0; i < old.n_slots; i++)
             if (old.entries[i].stack)
-                *memo_slot(m, (struct hash){old.entries[i].hash1, old.entries[i].hash2}) = old.entries[i];
+                *memo_slot(m, old.entries[i].hash_a, old.entries[i].hash_b) = old.entries[i];
         mem_free(old.entries);
     }
-    struct jfr_memo_entry *e = memo_slot(m, h);
+    struct jfr_memo_entry *e = memo_slot(m, entry->hash_a, entry->hash_b);
     if (!e->stack) m->n_entries++;
-    *e = (struct jfr_memo_entry){h.a, h.b, stack + 1};
+    *e = (struct jfr_memo_entry){entry->hash_a, entry->hash_b, entry->result + 1};
 }
 
 static uint64_t hash_layout(const struct jfr_pools *pools)
@@ -191,7 +184,7 @@ static uint64_t hash_layout(const struct jfr_pools *pools)
         text[n++] = pools->frame_program.steps[i].op;
         text[n++] = pools->frame_program.steps[i].slot;
     }
-    return hash_of(text, n).a | 1;
+    return jfr_hash_of(text, n).a | 1;
 }
 
 /* Do the numbers of this chunk mean what they meant before? If not, what is remembered is of no use. */
@@ -245,16 +238,16 @@ static uint32_t decode_stack(struct jfr_pools *pools, struct jfr_world *w, const
     return jfr_intern_stack(w, w->frames_scratch, (size_t)n);
 }
 
-static void resolve(struct jfr_pools *pools, struct jfr_world *w, struct jfr_entry *entry, struct hash hash)
+static void resolve(struct jfr_pools *pools, struct jfr_world *w, struct jfr_entry *entry)
 {
-    struct jfr_memo_entry *known = w->memo.n_slots ? memo_slot(&w->memo, hash) : NULL;
+    struct jfr_memo_entry *known = w->memo.n_slots ? memo_slot(&w->memo, entry->hash_a, entry->hash_b) : NULL;
     if (known && known->stack) {
         entry->result = known->stack - 1;
         return;
     }
     size_t n_unresolved = w->n_unresolved;
     entry->result = decode_stack(pools, w, entry->at);
-    if (w->n_unresolved == n_unresolved) memo_add(&w->memo, hash, entry->result);
+    if (w->n_unresolved == n_unresolved) memo_add(&w->memo, entry);
 }
 
 static void get_ready(struct jfr_pools *pools, struct jfr_world *w)
@@ -273,32 +266,32 @@ uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w, uint64_t k
     }
     if (entry->result == JFR_UNRESOLVED) {
         get_ready(pools, w);
-        resolve(pools, w, entry, hash_of(entry->at, entry->n_bytes));
+        resolve(pools, w, entry);
     }
     return entry->result;
 }
 
-void jfr_stacks_ahead(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_count *counts, size_t n)
+void jfr_pool_stacks(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_count *counts, size_t n,
+                     uint32_t *ret_stacks)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_STACK];
     struct jfr_entry *entries[JFR_MAX_AHEAD];
-    struct hash hashes[JFR_MAX_AHEAD];
-    size_t n_entries = 0;
-    if (!pool->n_slots || !(pool->program.found & 1u << JFR_STACK_FRAMES)) return;
+    bool can_resolve = pool->n_slots && pool->program.found & 1u << JFR_STACK_FRAMES;
     get_ready(pools, w);
     /* Each step asks for the memory that the next one looks at. */
-    for (size_t i = 0; i < n; i++)
-        __builtin_prefetch(&pool->entries[hash_u64(counts[i].stack) & (pool->n_slots - 1)]);
+    for (size_t i = 0; i < n && can_resolve; i++)
+        __builtin_prefetch(&pool->entries[jfr_pool_slot(pool, counts[i].stack)]);
     for (size_t i = 0; i < n; i++) {
-        struct jfr_entry *entry = jfr_pool_find(pool, counts[i].stack);
-        if (!entry || entry->result != JFR_UNRESOLVED) continue;
-        for (size_t at = 0; at < entry->n_bytes && at < 512; at += 64) __builtin_prefetch(entry->at + at);
-        entries[n_entries++] = entry;
+        entries[i] = can_resolve ? jfr_pool_find(pool, counts[i].stack) : NULL;
+        if (entries[i] && entries[i]->result == JFR_UNRESOLVED && w->memo.n_slots)
+            __builtin_prefetch(&w->memo.entries[entries[i]->hash_a & (w->memo.n_slots - 1)]);
     }
-    for (size_t i = 0; i < n_entries; i++) {
-        hashes[i] = hash_of(entries[i]->at, entries[i]->n_bytes);
-        if (w->memo.n_slots) __builtin_prefetch(&w->memo.entries[hashes[i].a & (w->memo.n_slots - 1)]);
+    for (size_t i = 0; i < n; i++) {
+        if (!entries[i]) {
+            ret_stacks[i] = jfr_pool_stack(pools, w, counts[i].stack);
+            continue;
+        }
+        if (entries[i]->result == JFR_UNRESOLVED) resolve(pools, w, entries[i]);
+        ret_stacks[i] = entries[i]->result;
     }
-    for (size_t i = 0; i < n_entries; i++)
-        if (entries[i]->result == JFR_UNRESOLVED) resolve(pools, w, entries[i], hashes[i]);
 }
