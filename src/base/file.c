@@ -85,6 +85,13 @@ static int write_fully(int fd, const char *data, size_t len)
 
 int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable, struct err *err)
 {
+    struct bytes whole = {.data = (uint8_t *)data, .len = len};
+    return file_write_parts(path, &whole, 1, mode, durable, err);
+}
+
+int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
+                     struct err *err)
+{
     char *temporary = mem_printf("%s.tmp-XXXXXX", path);
     int rc = 0, fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) {
@@ -92,7 +99,10 @@ int file_write_atomic(const char *path, const void *data, size_t len, unsigned m
         mem_free(temporary);
         return rc;
     }
-    int failed = write_fully(fd, data, len) < 0 || fchmod(fd, mode) < 0 || (durable && fsync(fd) < 0) ? errno : 0;
+    int failed = 0;
+    for (size_t i = 0; i < n_parts && !failed; i++)
+        if (write_fully(fd, (const char *)parts[i].data, parts[i].len) < 0) failed = errno;
+    if (!failed && (fchmod(fd, mode) < 0 || (durable && fsync(fd) < 0))) failed = errno;
     if (close(fd) < 0 && !failed) failed = errno;
     if (!failed && rename(temporary, path) < 0) failed = errno;
     if (failed) {

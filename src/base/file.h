@@ -27,6 +27,10 @@ void bytes_free(struct bytes *bytes);
 /* Writes a temporary file beside path, syncs it when durable is asked for, renames it into place. */
 int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable, struct err *err);
 
+/* The same of several blocks, one after the other. */
+int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
+                     struct err *err);
+
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* mkdir -p */
 int file_remove_tree(const char *path, struct err *err);              /* rm -r, does not follow links */
 

@@ -51,11 +51,9 @@ static uint32_t append(struct strtab *table, const char *s, size_t len, uint32_t
     return id;
 }
 
-uint32_t strtab_find(const struct strtab *table, const char *s, size_t len)
+static uint32_t find(const struct strtab *table, const char *s, size_t len, uint32_t hash)
 {
-    if (!len) return 0;
     if (!table->n_slots) return UINT32_MAX;
-    uint32_t hash = hash_bytes(s, len);
     for (size_t at = hash & (table->n_slots - 1); table->slots[at]; at = (at + 1) & (table->n_slots - 1)) {
         const struct str *item = &table->items[table->slots[at] - 1];
         if (item->hash == hash && item->len == len && !memcmp(item->s, s, len)) return table->slots[at] - 1;
@@ -63,16 +61,36 @@ uint32_t strtab_find(const struct strtab *table, const char *s, size_t len)
     return UINT32_MAX;
 }
 
-uint32_t strtab_add(struct strtab *table, const char *s, size_t len)
+uint32_t strtab_find(const struct strtab *table, const char *s, size_t len)
+{
+    return len ? find(table, s, len, hash_bytes(s, len)) : 0;
+}
+
+uint32_t strtab_add_hashed(struct strtab *table, const char *s, size_t len, uint32_t hash)
 {
     if (!table->n_items) append(table, "", 0, hash_bytes("", 0));
-    uint32_t found = strtab_find(table, s, len);
-    return found != UINT32_MAX ? found : append(table, s, len, hash_bytes(s, len));
+    if (!len) return 0;
+    uint32_t found = find(table, s, len, hash);
+    return found != UINT32_MAX ? found : append(table, s, len, hash);
+}
+
+uint32_t strtab_add(struct strtab *table, const char *s, size_t len)
+{
+    return strtab_add_hashed(table, s, len, hash_bytes(s, len));
 }
 
 uint32_t strtab_add_cstr(struct strtab *table, const char *s)
 {
     return strtab_add(table, s, strlen(s));
+}
+
+void strtab_reserve(struct strtab *table, size_t n_strings)
+{
+    size_t n_slots = table->n_slots ? table->n_slots : 64;
+    while (n_slots < n_strings * 2) n_slots *= 2;
+    if (n_slots > table->n_slots) rehash(table, n_slots);
+    if (n_strings > table->cap_items)
+        table->items = mem_grow(table->items, &table->cap_items, n_strings, sizeof *table->items);
 }
 
 void strtab_free(struct strtab *table)

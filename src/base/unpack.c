@@ -171,6 +171,23 @@ void pack_gzip_member(const void *data, size_t len, int level, struct bytes *ret
     libdeflate_free_compressor(c);
 }
 
+void pack_join_members(struct bytes *members, size_t n, struct bytes *ret_bytes)
+{
+    if (n == 1) {
+        *ret_bytes = members[0];
+        return;
+    }
+    size_t total = 0, at = 0;
+    for (size_t i = 0; i < n; i++) total += members[i].len;
+    uint8_t *out = mem_alloc(total);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(out + at, members[i].data, members[i].len);
+        at += members[i].len;
+        bytes_free(&members[i]);
+    }
+    *ret_bytes = (struct bytes){.data = out, .len = total};
+}
+
 void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes)
 {
     size_t n = (len + MEMBER_BYTES - 1) / MEMBER_BYTES;
@@ -178,17 +195,6 @@ void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes)
     struct bytes *members = mem_array(n, sizeof *members);
     struct packing p = {data, len, level, members};
     parallel_for(n, parallel_width(), pack_one, &p);
-    *ret_bytes = members[0];
-    if (n > 1) {
-        size_t total = 0, at = 0;
-        for (size_t i = 0; i < n; i++) total += members[i].len;
-        uint8_t *out = mem_alloc(total);
-        for (size_t i = 0; i < n; i++) {
-            memcpy(out + at, members[i].data, members[i].len);
-            at += members[i].len;
-            bytes_free(&members[i]);
-        }
-        *ret_bytes = (struct bytes){.data = out, .len = total};
-    }
+    pack_join_members(members, n, ret_bytes);
     mem_free(members);
 }

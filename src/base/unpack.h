@@ -24,4 +24,7 @@ void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes)
 /* One member whatever the size, for browsers: they stop at the end of the first one. */
 void pack_gzip_member(const void *data, size_t len, int level, struct bytes *ret_bytes);
 
+/* Members one after the other are a gzip file; frees them. */
+void pack_join_members(struct bytes *members, size_t n, struct bytes *ret_bytes);
+
 #endif

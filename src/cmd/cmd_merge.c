@@ -2,24 +2,21 @@
  * form. */
 #include <string.h>
 
-#include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/report_common.h"
 #include "format/format.h"
 
 static int write_proto(const struct profile *p, const char *output, int level)
 {
-    struct buf plain = {0}, packed_text = {0};
+    struct buf out = {0};
     struct bytes packed;
-    format_write_proto(p, &plain);
     if (level > 0) {
-        pack_gzip(plain.data, plain.len, level, &packed);
-        buf_free(&plain);
-        buf_add(&packed_text, packed.data, packed.len);
-        bytes_free(&packed);
-        plain = packed_text;
+        format_write_proto_gzip(p, level, &packed);
+        out = buf_of(&packed);
+    } else {
+        format_write_proto(p, &out);
     }
-    return report_deliver(output, &plain, true, "out.pb.gz");
+    return report_deliver(output, &out, true, "out.pb.gz");
 }
 
 static int run_merge(int argc, char **argv)

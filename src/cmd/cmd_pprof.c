@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/load.h"
 #include "cmd/pprof_config.h"
@@ -293,7 +292,7 @@ static void save_remote(const struct profile *p)
                   : home && *home   ? mem_printf("%s/pprof", home)
                                     : mem_strdup("/tmp");
     struct err err = {0};
-    struct buf name = {0}, plain = {0};
+    struct buf name = {0};
     if (file_make_dirs(where, 0755, &err)) {
         fprintf(stderr, "Could not use temp dir %s: %s\n", where, err.text);
     } else {
@@ -303,9 +302,8 @@ static void save_remote(const struct profile *p)
         if (*file) buf_printf(&name, "%s.", slash ? slash + 1 : file);
         for (size_t i = 0; i < p->n_sample_types; i++)
             buf_printf(&name, "%s.", profile_text(p, p->sample_types[i].type));
-        format_write_proto(p, &plain);
         struct bytes packed;
-        pack_gzip(plain.data, plain.len, 6, &packed);
+        format_write_proto_gzip(p, 6, &packed);
         for (int i = 1; i < 10000; i++) {
             char *path = mem_printf("%s/%s%03d.pb.gz", where, buf_cstr(&name), i);
             if (access(path, F_OK) == 0) {
@@ -322,7 +320,6 @@ static void save_remote(const struct profile *p)
         bytes_free(&packed);
     }
     buf_free(&name);
-    buf_free(&plain);
     mem_free(where);
 }
 

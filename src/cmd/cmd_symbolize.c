@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "collect/fetch.h"
@@ -43,11 +42,8 @@ static void warn(void *context, const char *text)
 
 static int write_profile(const struct profile *p, const char *path, struct err *err)
 {
-    struct buf proto = {0};
     struct bytes packed = {0};
-    format_write_proto(p, &proto);
-    pack_gzip(proto.data, proto.len, 4, &packed);
-    buf_free(&proto);
+    format_write_proto_gzip(p, 4, &packed);
     int rc = 0;
     if (!strcmp(path, "-")) {
         struct buf out = buf_to_fd(1);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -69,41 +70,6 @@ static void read_source(struct source *s)
     bytes_free(&bytes);
 }
 
-struct queue {
-    struct source *sources;
-    size_t n, next;
-    pthread_mutex_t lock;
-};
-
-static void *work(void *context)
-{
-    struct queue *q = context;
-    for (;;) {
-        pthread_mutex_lock(&q->lock);
-        size_t i = q->next++;
-        pthread_mutex_unlock(&q->lock);
-        if (i >= q->n) return NULL;
-        read_source(&q->sources[i]);
-    }
-}
-
-static void read_all(struct source *sources, size_t n)
-{
-    struct queue q = {sources, n, 0, PTHREAD_MUTEX_INITIALIZER};
-    pthread_t threads[MAX_AT_ONCE];
-    size_t n_threads = 0, any_url = 0;
-    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    for (size_t i = 0; i < n; i++) any_url |= sources[i].url != NULL;
-    size_t wanted = any_url ? MAX_AT_ONCE : (size_t)(n_cores > 0 ? n_cores : 1);
-    while (n_threads + 1 < n && n_threads + 1 < wanted && n_threads < MAX_AT_ONCE)
-        if (pthread_create(&threads[n_threads], NULL, work, &q))
-            break;
-        else
-            n_threads++;
-    work(&q);
-    for (size_t i = 0; i < n_threads; i++) pthread_join(threads[i], NULL);
-}
-
 static void add_fake_mapping(struct profile *p)
 {
     if (p->n_mappings) return;
@@ -119,14 +85,150 @@ static void override_main_mapping(struct profile *p, const struct load_options *
     if (o->build_id && !p->mappings[0].build_id) p->mappings[0].build_id = profile_cstr(p, o->build_id);
 }
 
+static void prepare_source(struct source *s)
+{
+    if (s->o->add_fake_mapping) add_fake_mapping(s->p);
+    override_main_mapping(s->p, s->o);
+}
+
+/* Types that are named twice, or differ from source to source, must first be made to fit: profile_make_compatible
+ * does that, with all sources at hand. */
+static bool has_distinct_types(const struct profile *p)
+{
+    for (size_t i = 0; i < p->n_sample_types; i++)
+        for (size_t k = 0; k < i; k++)
+            if (p->sample_types[i].type == p->sample_types[k].type) return false;
+    return p->n_sample_types > 0;
+}
+
+struct queue {
+    struct source *sources;
+    size_t n, next;
+    pthread_mutex_t lock;
+    struct profile_merger *merger; /* NULL: sources are only read */
+    bool is_mixed;                 /* a source does not go with the first as it is */
+};
+
+/* Into the merger as soon as its turn comes, so that few sources are in memory at a time. */
+static void merge_source(struct queue *q, size_t i)
+{
+    struct source *s = &q->sources[i];
+    if (!s->rc) prepare_source(s);
+    bool fits = !s->rc && has_distinct_types(s->p);
+    if (!fits) profile_free(s->p);
+    int rc = profile_merger_take(q->merger, i, fits ? s->p : NULL, NULL);
+    s->p = NULL;
+    if (!s->rc && (!fits || rc)) {
+        pthread_mutex_lock(&q->lock);
+        q->is_mixed = true;
+        q->next = q->n;
+        pthread_mutex_unlock(&q->lock);
+    }
+}
+
+static void *work(void *context)
+{
+    struct queue *q = context;
+    for (;;) {
+        pthread_mutex_lock(&q->lock);
+        size_t i = q->next < q->n ? q->next++ : q->n;
+        pthread_mutex_unlock(&q->lock);
+        if (i >= q->n) return NULL;
+        read_source(&q->sources[i]);
+        if (q->merger) merge_source(q, i);
+    }
+}
+
+static void run_queue(struct queue *q)
+{
+    pthread_t threads[MAX_AT_ONCE];
+    size_t n_threads = 0, any_url = 0;
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    for (size_t i = 0; i < q->n; i++) any_url |= q->sources[i].url != NULL;
+    size_t wanted = any_url ? MAX_AT_ONCE : (size_t)(n_cores > 0 ? n_cores : 1);
+    while (n_threads + 1 < q->n && n_threads + 1 < wanted && n_threads < MAX_AT_ONCE)
+        if (pthread_create(&threads[n_threads], NULL, work, q))
+            break;
+        else
+            n_threads++;
+    work(q);
+    for (size_t i = 0; i < n_threads; i++) pthread_join(threads[i], NULL);
+}
+
+static bool are_plain_files(const char *const *names, size_t n)
+{
+    struct stat st;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], "-") || stat(names[i], &st) || !S_ISREG(st.st_mode)) return false;
+    return true;
+}
+
+static void tell_failures(const struct load_options *o, const struct source *sources, size_t n, const char *what)
+{
+    size_t n_good = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_good += !sources[i].rc;
+        if (sources[i].rc && n > 1) tell(o, true, "%s", sources[i].err.text);
+    }
+    if (n_good && n_good < n) tell(o, true, "Fetched %zu %s profiles out of %zu", n_good, what, n);
+}
+
+/* Plain files that go together as they are, merged while they are read. False when that cannot be done: nothing
+ * was told then, and the files can be read again. */
+static bool merge_files(const struct load_options *o, struct source *sources, size_t n, const char *what,
+                        struct profile **ret)
+{
+    struct queue q = {sources, n, 0, PTHREAD_MUTEX_INITIALIZER, profile_merger_new(), false};
+    size_t n_good = 0;
+    run_queue(&q);
+    struct profile *merged = profile_merger_end(q.merger);
+    for (size_t i = 0; i < n; i++) n_good += !sources[i].rc;
+    if (q.is_mixed || n_good < 2) {
+        profile_free(merged);
+        for (size_t i = 0; i < n; i++) sources[i].rc = 0;
+        return false;
+    }
+    tell_failures(o, sources, n, what);
+    *ret = merged;
+    return true;
+}
+
+static int merge_all(const struct load_options *o, struct source *sources, size_t n, const char *what,
+                     struct profile **ret, struct err *err)
+{
+    struct queue q = {sources, n, 0, PTHREAD_MUTEX_INITIALIZER, NULL, false};
+    struct profile **good = mem_array(n, sizeof *good);
+    size_t n_good = 0;
+    int rc = 0;
+    run_queue(&q);
+    for (size_t i = 0; i < n; i++) {
+        if (sources[i].rc) continue;
+        prepare_source(&sources[i]);
+        good[n_good++] = sources[i].p;
+    }
+    tell_failures(o, sources, n, what);
+    if (!n_good) {
+        *err = sources[0].err;
+        rc = n > 1 ? err_set(err, sources[0].rc, "failed to fetch any %s profiles", what) : sources[0].rc;
+    } else {
+        rc = profile_make_compatible(good, n_good, err);
+    }
+    if (!rc && n_good == 1) {
+        *ret = good[0];
+    } else {
+        if (!rc) rc = profile_merge(good, n_good, ret, err);
+        for (size_t i = 0; i < n_good; i++) profile_free(good[i]);
+    }
+    mem_free(good);
+    return rc;
+}
+
 /* Fetches a group and merges it. One that fails is told and left out; when all fail, the first reason is
  * returned. */
 static int read_group(const struct load_options *o, const char *const *names, size_t n, const char *what,
                       struct profile **ret, char **ret_url, struct err *err)
 {
     struct source *sources = mem_zalloc(n * sizeof *sources);
-    struct profile **good = mem_array(n, sizeof *good);
-    size_t n_good = 0;
     int rc = 0;
     for (size_t i = 0; i < n; i++) {
         sources[i] = (struct source){.o = o, .name = names[i], .url = url_of(names[i])};
@@ -135,33 +237,13 @@ static int read_group(const struct load_options *o, const char *const *names, si
             if (o->seconds > 0) tell(o, false, "Please wait... (%gs)", o->seconds);
         }
     }
-    read_all(sources, n);
+    if (n < 2 || !are_plain_files(names, n) || !merge_files(o, sources, n, what, ret))
+        rc = merge_all(o, sources, n, what, ret, err);
     for (size_t i = 0; i < n; i++) {
-        if (!sources[i].rc) {
-            if (o->add_fake_mapping) add_fake_mapping(sources[i].p);
-            override_main_mapping(sources[i].p, o);
-            good[n_good++] = sources[i].p;
-            if (ret_url && !*ret_url && sources[i].url) *ret_url = mem_strdup(sources[i].url);
-        } else if (n > 1) {
-            tell(o, true, "%s", sources[i].err.text);
-        }
+        if (ret_url && !*ret_url && sources[i].url && !sources[i].rc) *ret_url = mem_strdup(sources[i].url);
+        mem_free(sources[i].url);
     }
-    if (!n_good) {
-        *err = sources[0].err;
-        rc = n > 1 ? err_set(err, sources[0].rc, "failed to fetch any %s profiles", what) : sources[0].rc;
-    } else if (n_good < n) {
-        tell(o, true, "Fetched %zu %s profiles out of %zu", n_good, what, n);
-    }
-    if (!rc) rc = profile_make_compatible(good, n_good, err);
-    if (!rc && n_good == 1) {
-        *ret = good[0];
-    } else {
-        if (!rc) rc = profile_merge(good, n_good, ret, err);
-        for (size_t i = 0; i < n_good; i++) profile_free(good[i]);
-    }
-    for (size_t i = 0; i < n; i++) mem_free(sources[i].url);
     mem_free(sources);
-    mem_free(good);
     return rc;
 }
 

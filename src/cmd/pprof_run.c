@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/unpack.h"
 #include "cmd/graphviz.h"
 #include "format/format.h"
 
@@ -25,22 +24,29 @@ static void print_warning(void *context, const char *text)
     fprintf(stderr, "%s\n", text);
 }
 
+/* Into `output` when that is named (*out stays empty), else into out. */
 static int make_proto(struct profile *p, const struct pprof_command *command, const struct report_options *o,
-                      struct buf *out, struct err *err)
+                      const char *output, struct buf *out, struct err *err)
 {
     struct profile *top = NULL;
     int rc =
         command->format == REPORT_TOPPROTO ? report_top_profile(p, o, &top, err) : report_prepare(p, o, err);
     if (rc) return rc;
-    struct buf plain = {0};
-    struct bytes packed;
-    format_write_proto(top ? top : p, &plain);
-    pack_gzip(plain.data, plain.len, 1, &packed);
-    buf_add(out, packed.data, packed.len);
-    bytes_free(&packed);
-    buf_free(&plain);
+    if (*output) {
+        struct bytes *members;
+        size_t n;
+        format_write_proto_members(top ? top : p, 1, &members, &n);
+        fprintf(stderr, "Generating report in %s\n", output);
+        rc = file_write_parts(output, members, n, 0644, false, err);
+        for (size_t i = 0; i < n; i++) bytes_free(&members[i]);
+        mem_free(members);
+    } else {
+        struct bytes packed;
+        format_write_proto_gzip(top ? top : p, 1, &packed);
+        *out = buf_of(&packed);
+    }
     profile_free(top);
-    return 0;
+    return rc;
 }
 
 static int make_picture(const struct pprof_command *command, struct buf *text, struct err *err)
@@ -153,13 +159,14 @@ int pprof_run(struct profile *p, const struct pprof_command *command, const char
         fflush(stdout);
         text = buf_to_fd(1);
     }
-    int rc = command->is_proto ? make_proto(p, command, &o, &text, err) : report_write(p, &o, &text, err);
+    int rc = command->is_proto ? make_proto(p, command, &o, config->output, &text, err)
+                               : report_write(p, &o, &text, err);
     profile_free(p);
     if (!rc && command->graphviz) rc = make_picture(command, &text, err);
     if (streams) {
         if (buf_flush(&text) && text.write_errno != EPIPE && !rc)
             rc = err_errno(err, text.write_errno, "standard output: cannot write");
-    } else if (!rc) {
+    } else if (!rc && !(command->is_proto && *config->output)) {
         rc = deliver(&text, command, config->output, in_shell, err);
     }
     buf_free(&text);

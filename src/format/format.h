@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "profile/profile.h"
 
 struct format_options {          /* all zero: the defaults */
@@ -34,6 +35,12 @@ int format_read(const void *data, size_t len, const char *name, const struct for
 
 /* profile.proto, not compressed. */
 void format_write_proto(const struct profile *p, struct buf *out);
+
+/* The same as a gzip file (of several members where it is large), made on all cores. level: 1 (fast) to 12. */
+void format_write_proto_gzip(const struct profile *p, int level, struct bytes *ret_bytes);
+
+/* Its members, each a block of its own: for file_write_parts. bytes_free each, mem_free the array. */
+void format_write_proto_members(const struct profile *p, int level, struct bytes **ret_members, size_t *ret_n);
 
 /* ---- for the readers themselves (one file each) ---- */
 

@@ -22,13 +22,13 @@ struct field {
     struct rd bytes; /* BYTES */
 };
 
-/* Reads one field; false at the end or when the bytes make no sense (r->bad). */
-static inline bool next_field(struct rd *r, struct field *f)
+static bool next_field_slow(struct rd *r, struct field *f)
 {
     if (r->p >= r->end) return false;
     uint64_t tag = rd_varint(r);
     f->number = (uint32_t)(tag >> 3);
     f->wire = tag & 7;
+    f->value = 0;
     switch (f->wire) {
     case VARINT:
         f->value = rd_varint(r);
@@ -47,6 +47,39 @@ static inline bool next_field(struct rd *r, struct field *f)
     }
     if (!f->number || tag >> 3 > 0x1fffffff) rd_fail(r);
     return !r->bad;
+}
+
+/* Reads one field; false at the end or when the bytes make no sense (r->bad). Nearly all have a number below 16
+ * and a value, or length, of at most three bytes: those are read right here. */
+static inline bool next_field(struct rd *r, struct field *f)
+{
+    const uint8_t *p = r->p;
+    size_t left = (size_t)(r->end - p);
+    if (left < 4 || p[0] >= 0x80 || p[0] < 8) return next_field_slow(r, f);
+    uint64_t value = p[1];
+    size_t used = 2;
+    if (value >= 0x80) {
+        value = (value & 0x7f) | (uint64_t)p[2] << 7;
+        used = 3;
+        if (p[2] >= 0x80) {
+            value = (value & 0x3fff) | (uint64_t)p[3] << 14;
+            used = 4;
+            if (p[3] >= 0x80) return next_field_slow(r, f);
+        }
+    }
+    if ((p[0] & 7) == VARINT) {
+        f->value = value;
+        r->p = p + used;
+    } else if ((p[0] & 7) == BYTES && value <= left - used) {
+        f->value = 0;
+        f->bytes = (struct rd){.p = p + used, .end = p + used + value};
+        r->p = p + used + value;
+    } else {
+        return next_field_slow(r, f);
+    }
+    f->number = p[0] >> 3;
+    f->wire = p[0] & 7;
+    return true;
 }
 
 struct id_index {     /* id -> index of a record */
@@ -138,11 +171,16 @@ static int cut(struct proto *m, const char *what, size_t number)
     return err_set(m->err, ERR_INPUT, "malformed profile: %s %zu is cut short or damaged", what, number);
 }
 
-/* Calls add for each value of a repeated integer, packed or not. */
+/* How many integers: each ends with a byte below 0x80. */
 static inline size_t count_packed(struct rd r)
 {
     size_t n = 0;
-    for (const uint8_t *p = r.p; p < r.end; p++) n += *p < 0x80;
+    uint64_t word;
+    for (; rd_left(&r) >= 8; r.p += 8) {
+        memcpy(&word, r.p, 8);
+        n += ((~word & 0x8080808080808080u) >> 7) * 0x0101010101010101u >> 56;
+    }
+    for (; r.p < r.end; r.p++) n += *r.p < 0x80;
     return n;
 }
 
@@ -298,9 +336,9 @@ static int read_function(struct proto *m, struct rd r)
     return 0;
 }
 
-static int read_line(struct proto *m, struct rd r, uint64_t location_id)
+static int read_line(struct proto *m, struct rd r, struct rd location)
 {
-    uint64_t function_id = 0;
+    uint64_t function_id = 0, location_id = 0;
     struct line line = {0};
     struct field f;
     while (next_field(&r, &f)) {
@@ -308,24 +346,27 @@ static int read_line(struct proto *m, struct rd r, uint64_t location_id)
         if (f.number == 2) line.line = (int64_t)f.value;
         if (f.number == 3) line.column = (int64_t)f.value;
     }
+    if (!r.bad && function_id && id_index_find(&m->functions, function_id, &line.function)) {
+        *VEC_PUSH(m->p->lines, m->p->n_lines, m->p->cap_lines) = line;
+        return 0;
+    }
+    while (next_field(&location, &f))
+        if (f.number == 1) location_id = f.value;
     if (r.bad)
         return err_set(m->err, ERR_INPUT, "malformed profile: a line of location %llu is cut short",
                        (unsigned long long)location_id);
-    if (!function_id || !id_index_find(&m->functions, function_id, &line.function))
-        return err_set(m->err, ERR_INPUT, "location id: %llu has a line with nil function",
-                       (unsigned long long)location_id);
-    *VEC_PUSH(m->p->lines, m->p->n_lines, m->p->cap_lines) = line;
-    return 0;
+    return err_set(m->err, ERR_INPUT, "location id: %llu has a line with nil function",
+                   (unsigned long long)location_id);
 }
 
 static int read_location(struct proto *m, struct rd r)
 {
     struct location l = {.first_line = (uint32_t)m->p->n_lines};
-    struct rd again = r;
+    struct rd whole = r;
     struct field f;
     int rc = 0;
     size_t index = m->p->n_locations;
-    while (next_field(&r, &f)) {
+    while (!rc && next_field(&r, &f)) {
         switch (f.number) {
         case 1:
             l.id = f.value;
@@ -344,6 +385,9 @@ static int read_location(struct proto *m, struct rd r)
         case 3:
             l.address = f.value;
             break;
+        case 4:
+            if (f.wire == BYTES) rc = read_line(m, f.bytes, whole);
+            break;
         case 5:
             l.is_folded = f.value != 0;
             break;
@@ -351,12 +395,9 @@ static int read_location(struct proto *m, struct rd r)
             break;
         }
     }
+    if (rc) return rc;
     if (r.bad) return cut(m, "location", index);
     if (!l.id) return err_set(m->err, ERR_INPUT, "found location with reserved id=0");
-    while (!rc && next_field(&again, &f)) {
-        if (f.number == 4 && f.wire == BYTES) rc = read_line(m, f.bytes, l.id);
-    }
-    if (rc) return rc;
     if (m->p->n_lines >= UINT32_MAX) return err_set(m->err, ERR_LIMIT, "more than 4 billion lines");
     l.n_lines = (uint32_t)(m->p->n_lines - l.first_line);
     if (!id_index_add(&m->locations, l.id, (uint32_t)index))
@@ -494,6 +535,7 @@ static int read_strings(struct proto *m, struct rd r)
     struct field f;
     size_t n = 0;
     m->strings = mem_array(m->n_strings, sizeof *m->strings);
+    strtab_reserve(&m->p->strings, m->n_strings + 1);
     while (next_other_field(m, &r, &f)) {
         if (f.number != 6) continue;
         if (rd_left(&f.bytes) > 64u << 20)
@@ -645,6 +687,10 @@ static int read_all(struct proto *m, struct rd r)
     id_index_init(&m->mappings, m->n_mappings);
     id_index_init(&m->functions, m->n_functions);
     id_index_init(&m->locations, m->n_locations);
+    m->p->functions = mem_array(m->n_functions, sizeof *m->p->functions);
+    m->p->cap_functions = m->n_functions;
+    m->p->locations = mem_array(m->n_locations, sizeof *m->p->locations);
+    m->p->cap_locations = m->n_locations;
     rc = each(m, r, 3, read_mapping);
     if (!rc) rc = each(m, r, 5, read_function);
     if (!rc) rc = each(m, r, 4, read_location);

@@ -1,6 +1,9 @@
 /* proto_write.c - profile.proto out: fields in number order, integers packed, as google/pprof writes it. */
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/unpack.h"
 #include "format/format.h"
 
 static void put_int(struct buf *out, unsigned field, uint64_t value)
@@ -31,20 +34,60 @@ static void put_value_type(struct buf *out, unsigned field, struct value_type t,
     put_message(out, field, part);
 }
 
-static void put_sample(const struct profile *p, size_t s, struct buf *out, struct buf *part,
-                       struct buf *inner)
+/* Frames are most of a profile: the bytes of each location's id are made once. */
+struct id_bytes {
+    uint64_t bytes; /* the first eight, in the order of memory */
+    uint8_t n;      /* 0: more than eight */
+};
+
+struct writing {
+    const struct profile *p;
+    struct id_bytes *ids; /* by location */
+    /* of format_write_proto_gzip: */
+    int level;
+    const uint32_t *piece_starts; /* samples; one more than there are pieces */
+    size_t n_pieces;
+    struct bytes *members;
+};
+
+static struct id_bytes *make_id_bytes(const struct profile *p)
 {
-    const uint32_t *frames = profile_sample_frames(p, s);
-    size_t depth = profile_sample_depth(p, s);
-    buf_reserve(inner, depth * 10);
-    for (size_t i = 0; i < depth; i++) {
-        uint64_t id = p->locations[frames[i]].id;
-        while (id >= 0x80) {
-            inner->data[inner->len++] = (char)(id | 0x80);
-            id >>= 7;
-        }
-        inner->data[inner->len++] = (char)id;
+    struct id_bytes *ids = mem_array(p->n_locations, sizeof *ids);
+    for (size_t i = 0; i < p->n_locations; i++) {
+        uint8_t bytes[8] = {0}, n = 0;
+        uint64_t id = p->locations[i].id;
+        for (; id >= 0x80 && n < 7; id >>= 7) bytes[n++] = (uint8_t)(id | 0x80);
+        bytes[n++] = (uint8_t)id;
+        ids[i].n = id < 0x80 ? n : 0;
+        memcpy(&ids[i].bytes, bytes, sizeof bytes);
     }
+    return ids;
+}
+
+static void put_frames(const struct writing *w, size_t s, struct buf *out)
+{
+    const uint32_t *frames = profile_sample_frames(w->p, s);
+    size_t depth = profile_sample_depth(w->p, s);
+    buf_reserve(out, depth * 10 + 8);
+    char *at = out->data + out->len;
+    for (size_t i = 0; i < depth; i++) {
+        const struct id_bytes *id = &w->ids[frames[i]];
+        if (id->n) {
+            memcpy(at, &id->bytes, sizeof id->bytes);
+            at += id->n;
+        } else {
+            uint64_t left = w->p->locations[frames[i]].id;
+            for (; left >= 0x80; left >>= 7) *at++ = (char)(left | 0x80);
+            *at++ = (char)left;
+        }
+    }
+    out->len = (size_t)(at - out->data);
+}
+
+static void put_sample(const struct writing *w, size_t s, struct buf *out, struct buf *part, struct buf *inner)
+{
+    const struct profile *p = w->p;
+    put_frames(w, s, inner);
     if (inner->len) put_message(part, 1, inner);
     for (size_t i = 0; i < p->n_sample_types; i++)
         buf_varint(inner, (uint64_t)profile_sample_values(p, s)[i]);
@@ -110,11 +153,16 @@ static void put_function(const struct function *f, struct buf *out, struct buf *
     put_message(out, 5, part);
 }
 
-void format_write_proto(const struct profile *p, struct buf *out)
+static void put_before_samples(const struct profile *p, struct buf *out)
+{
+    struct buf part = {0};
+    for (size_t i = 0; i < p->n_sample_types; i++) put_value_type(out, 1, p->sample_types[i], &part);
+    buf_free(&part);
+}
+
+static void put_after_samples(const struct profile *p, struct buf *out)
 {
     struct buf part = {0}, inner = {0};
-    for (size_t i = 0; i < p->n_sample_types; i++) put_value_type(out, 1, p->sample_types[i], &part);
-    parallel_write(out, p->n_samples, put_samples, (void *)p);
     for (size_t i = 0; i < p->n_mappings; i++) put_mapping(&p->mappings[i], out, &part);
     for (size_t i = 0; i < p->n_locations; i++) put_location(p, &p->locations[i], out, &part, &inner);
     for (size_t i = 0; i < p->n_functions; i++) put_function(&p->functions[i], out, &part);
@@ -133,4 +181,71 @@ void format_write_proto(const struct profile *p, struct buf *out)
     put_int(out, 15, p->doc_url);
     buf_free(&part);
     buf_free(&inner);
+}
+
+void format_write_proto(const struct profile *p, struct buf *out)
+{
+    struct writing w = {.p = p, .ids = make_id_bytes(p)};
+    put_before_samples(p, out);
+    parallel_write(out, p->n_samples, put_samples, &w);
+    put_after_samples(p, out);
+    mem_free(w.ids);
+}
+
+/* ---- packed ---- */
+
+/* A member is packed while its bytes are still near the core that wrote them. About 4 MB: small enough to
+ * spread, large enough that packing each on its own costs nothing. */
+enum { PIECE_FRAMES = 2 << 20, FRAMES_PER_SAMPLE = 8 /* what a sample costs besides its frames */ };
+
+static uint32_t *cut_into_pieces(const struct profile *p, size_t *ret_n)
+{
+    uint32_t *starts = NULL;
+    size_t n = 0, cap = 0;
+    uint64_t cost = 0;
+    *VEC_PUSH(starts, n, cap) = 0;
+    for (size_t s = 0; s < p->n_samples; s++) {
+        if (cost >= PIECE_FRAMES) {
+            *VEC_PUSH(starts, n, cap) = (uint32_t)s;
+            cost = 0;
+        }
+        cost += profile_sample_depth(p, s) + FRAMES_PER_SAMPLE;
+    }
+    *VEC_PUSH(starts, n, cap) = (uint32_t)p->n_samples;
+    *ret_n = n - 1;
+    return starts;
+}
+
+static void write_member(void *context, size_t i, unsigned worker)
+{
+    (void)worker;
+    struct writing *w = context;
+    struct buf plain = {0};
+    if (i == 0) put_before_samples(w->p, &plain);
+    put_samples(w, w->piece_starts[i], w->piece_starts[i + 1], &plain);
+    if (i + 1 == w->n_pieces) put_after_samples(w->p, &plain);
+    pack_gzip_member(plain.data, plain.len, w->level, &w->members[i]);
+    buf_free(&plain);
+}
+
+void format_write_proto_members(const struct profile *p, int level, struct bytes **ret_members, size_t *ret_n)
+{
+    struct writing w = {.p = p, .level = level, .ids = make_id_bytes(p)};
+    uint32_t *starts = cut_into_pieces(p, &w.n_pieces);
+    w.piece_starts = starts;
+    w.members = mem_array(w.n_pieces, sizeof *w.members);
+    parallel_for(w.n_pieces, parallel_width(), write_member, &w);
+    *ret_members = w.members;
+    *ret_n = w.n_pieces;
+    mem_free(starts);
+    mem_free(w.ids);
+}
+
+void format_write_proto_gzip(const struct profile *p, int level, struct bytes *ret_bytes)
+{
+    struct bytes *members;
+    size_t n;
+    format_write_proto_members(p, level, &members, &n);
+    pack_join_members(members, n, ret_bytes);
+    mem_free(members);
 }

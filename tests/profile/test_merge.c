@@ -130,4 +130,86 @@ TEST(normalization)
     profile_free(base);
 }
 
+/* Tables that are alike at first sight: the same index, but another text, line or file behind it. */
+static struct profile *nearly(unsigned variant)
+{
+    struct profile *p = profile_new();
+    profile_add_sample_type(p, "cpu", "count");
+    uint32_t file = profile_cstr(p, variant == 1 ? "other.c" : "file.c");
+    uint32_t map = profile_add_mapping(p, 0x1000 * (1 + variant % 2), 0x1000 * (1 + variant % 2) + 0x1000, 0,
+                                       profile_cstr(p, variant == 2 ? "b.so" : "a.so"), 0);
+    for (unsigned i = 0; i < 6; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "f%u", (i + (variant == 3)) % 6);
+        uint32_t text = profile_cstr(p, name), f = profile_add_function(p, text, text, file, variant == 4 && i == 2);
+        profile_add_location(p, p->mappings[map].start + i * 16, variant == 5 && i == 4 ? 0 : 1);
+        profile_add_line(p, f, 10 + i + (variant == 6 && i == 1), 0);
+    }
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t stack[] = {(i + variant) % 6, (i + 1) % 6};
+        profile_add_sample(p, stack, 2, &(int64_t){1 + i});
+        if (i % 3 == 0) profile_add_label_str(p, profile_cstr(p, "k"), profile_cstr(p, variant % 2 ? "x" : "y"));
+    }
+    return p;
+}
+
+/* Every field that a sample leads to, as text. */
+static void spell(const struct profile *p, struct buf *out)
+{
+    show(p, out);
+    for (size_t i = 0; i < p->n_locations; i++) {
+        const struct location *l = &p->locations[i];
+        const struct line *line = &p->lines[l->first_line];
+        const struct function *f = &p->functions[line->function];
+        buf_printf(out, "\n%llx %s %lld %s %s %lld", (unsigned long long)l->address,
+                   l->mapping ? profile_text(p, p->mappings[l->mapping - 1].filename) : "-", (long long)line->line,
+                   profile_text(p, f->name), profile_text(p, f->filename), (long long)f->start_line);
+    }
+    buf_cstr(out);
+}
+
+TEST(many_at_once_are_as_one_after_the_other)
+{
+    enum { N = 40 };
+    struct profile *sources[N], *at_once, *one_by_one;
+    struct err err;
+    for (unsigned i = 0; i < N; i++) sources[i] = nearly(i * 5 % 8);
+    REQUIRE(profile_merge(sources, N, &at_once, &err) == 0);
+    REQUIRE(profile_merge(sources, 1, &one_by_one, &err) == 0);
+    for (unsigned i = 1; i < N; i++) {
+        struct profile *next;
+        REQUIRE(profile_merge((struct profile *[]){one_by_one, sources[i]}, 2, &next, &err) == 0);
+        profile_free(one_by_one);
+        one_by_one = next;
+    }
+    struct buf a = {0}, b = {0};
+    spell(at_once, &a);
+    spell(one_by_one, &b);
+    CHECK_STR(a.data, b.data);
+    int64_t total = 0;
+    for (size_t s = 0; s < at_once->n_samples; s++) total += profile_sample_values(at_once, s)[0];
+    CHECK_INT(total, N * 21);
+    CHECK(at_once->n_locations > 6);
+    CHECK_INT(profile_check(at_once, &err), 0);
+    buf_free(&a);
+    buf_free(&b);
+    for (unsigned i = 0; i < N; i++) profile_free(sources[i]);
+    profile_free(at_once);
+    profile_free(one_by_one);
+}
+
+TEST(a_merger_leaves_out_what_does_not_fit)
+{
+    struct profile_merger *merger = profile_merger_new();
+    struct err err = {0};
+    CHECK_INT(profile_merger_take(merger, 0, make("a;b 10\n"), &err), 0);
+    CHECK_INT(profile_merger_take(merger, 1, NULL, &err), 0);
+    CHECK_INT(profile_merger_take(merger, 2, typed("inuse", "bytes", NULL, NULL, 1), &err), ERR_INPUT);
+    CHECK(strstr(err.text, "incompatible"));
+    CHECK_INT(profile_merger_take(merger, 3, make("a;b 5\nc 1\n"), &err), 0);
+    struct profile *merged = profile_merger_end(merger);
+    CHECK_PROFILE(merged, "b<a 15;c 1");
+    profile_free(merged);
+}
+
 TEST_MAIN()
