@@ -346,15 +346,6 @@ static void add_section(struct buf *out, struct buf *bytes)
     bytes->len = 0;
 }
 
-static void add_table(struct buf *out, struct buf *scratch, const struct strtab *table)
-{
-    for (uint32_t i = 1; i < table->n_items; i++) {
-        buf_char(scratch, '\n');
-        add_text(scratch, table->items[i].s, table->items[i].len);
-    }
-    add_section(out, scratch);
-}
-
 static uint64_t zigzag(int64_t v)
 {
     return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
@@ -442,12 +433,17 @@ static void write_profile_facts(struct buf *h, const struct profile *p, const ch
     buf_str(h, "]}");
 }
 
+static size_t shown_type(const struct profile *p, const struct flame_data_options *options)
+{
+    int asked = options->sample_type ? profile_sample_index(p, options->sample_type) : -1;
+    return p->n_sample_types == 0 ? 0 : asked >= 0 ? (size_t)asked : profile_default_sample_index(p);
+}
+
 static void write_header(const struct profile *p, const struct flame_data_options *options,
-                         const struct tree *t, const struct preorder *o, size_t n_functions,
-                         const char *kinds, const int64_t *scales, struct buf *out)
+                         const struct tree *t, const struct preorder *o, const struct preorder *whole,
+                         size_t n_functions, const char *kinds, const int64_t *scales, struct buf *out)
 {
     struct buf h = {0};
-    int shown = options->sample_type ? profile_sample_index(p, options->sample_type) : -1;
     buf_str(&h, "{\"sample_types\":[");
     for (size_t i = 0; i < p->n_sample_types; i++) {
         struct str type = profile_str(p, p->sample_types[i].type),
@@ -461,14 +457,13 @@ static void write_header(const struct profile *p, const struct flame_data_option
     buf_printf(&h,
                "],\"default\":%zu,\"nodes\":%zu,\"functions\":%zu,\"max_depth\":%u,\"left_out\":%zu,"
                "\"smaller\":%zu,\"columns\":",
-               p->n_sample_types == 0 ? (size_t)0
-               : shown >= 0           ? (size_t)shown
-                                      : profile_default_sample_index(p),
-               o->n, n_functions, o->max_depth, o->n_left_out, o->n_smaller ? n_functions - 1 : 0);
+               shown_type(p, options), o->n, n_functions, o->max_depth, whole->n_left_out,
+               o->n_smaller ? n_functions - 1 : 0);
     buf_json(&h, kinds, t->n_values);
     buf_str(&h, ",\"scales\":[");
     for (size_t c = 0; c < t->n_values; c++) buf_printf(&h, c ? ",%lld" : "%lld", (long long)scales[c]);
     buf_char(&h, ']');
+    if (o != whole) buf_printf(&h, ",\"preview\":%d", FLAME_DATA_PREVIEW_PIXELS);
     buf_str(&h, ",\"profile\":");
     write_profile_facts(&h, p, options->title, options->n_processes);
     if (options->base) {
@@ -484,8 +479,29 @@ static void write_header(const struct profile *p, const struct flame_data_option
     buf_free(&h);
 }
 
+/* The strings of a table that the functions written need, in the order of their first use; place[id]: where.
+ */
+static void write_used(const struct tree *t, const struct rank *ranks, size_t n_used, bool files,
+                       uint32_t *place, struct buf *scratch, struct buf *out)
+{
+    const struct strtab *table = files ? &t->files : &t->modules;
+    memset(place, 0, table->n_items * sizeof *place);
+    uint32_t n = 0;
+    for (size_t i = 1; i < n_used; i++) {
+        const struct function_facts *f = &t->functions[ranks[i].function];
+        uint32_t id = files ? f->file : f->module;
+        if (!id || place[id]) continue;
+        place[id] = ++n;
+        buf_char(scratch, '\n');
+        add_text(scratch, table->items[id].s, table->items[id].len);
+    }
+    add_section(out, scratch);
+}
+
+/* whole == o: the tree; else o is a preview of it. */
 static void write_tree(const struct profile *p, const struct flame_data_options *options,
-                       const struct tree *t, const struct preorder *o, struct buf *out)
+                       const struct tree *t, const struct preorder *o, const struct preorder *whole,
+                       struct buf *out)
 {
     struct buf scratch = {0};
     struct rank *ranks = mem_array(t->n_functions + 1, sizeof *ranks);
@@ -504,7 +520,7 @@ static void write_tree(const struct profile *p, const struct flame_data_options 
     int64_t *scales = mem_array(t->n_values + 1, sizeof *scales);
     column_kinds(t, o, kinds, scales);
     buf_str(out, "PPF1");
-    write_header(p, options, t, o, n_functions, kinds, scales, out);
+    write_header(p, options, t, o, whole, n_functions, kinds, scales, out);
 
     buf_str(&scratch, "all");
     for (size_t i = 1; i < n_used; i++) {
@@ -514,13 +530,17 @@ static void write_tree(const struct profile *p, const struct flame_data_options 
     }
     if (o->n_smaller) buf_str(&scratch, "\n(smaller)");
     add_section(out, &scratch);
-    add_table(out, &scratch, &t->files);
-    add_table(out, &scratch, &t->modules);
+    uint32_t *file_place = mem_array(t->files.n_items, sizeof *file_place);
+    uint32_t *module_place = mem_array(t->modules.n_items, sizeof *module_place);
+    write_used(t, ranks, n_used, true, file_place, &scratch, out);
+    write_used(t, ranks, n_used, false, module_place, &scratch, out);
     for (int part = 0; part < 3; part++) {
         for (size_t i = 0; i < n_functions; i++) {
             const struct function_facts none = {0},
                                         *f = i && i < n_used ? &t->functions[ranks[i].function] : &none;
-            buf_varint(&scratch, part == 0 ? f->file : part == 1 ? f->module : f->start_line);
+            buf_varint(&scratch, part == 0   ? file_place[f->file]
+                                 : part == 1 ? module_place[f->module]
+                                             : f->start_line);
         }
         add_section(out, &scratch);
     }
@@ -536,11 +556,88 @@ static void write_tree(const struct profile *p, const struct flame_data_options 
         if (kinds[c] != '0') write_values(t, o, c, kinds[c] == 'z', scales[c], &scratch);
         add_section(out, &scratch);
     }
+    mem_free(module_place);
+    mem_free(file_place);
     mem_free(scales);
     mem_free(kinds);
     mem_free(wire);
     mem_free(ranks);
     buf_free(&scratch);
+}
+
+static void preorder_free(struct preorder *o)
+{
+    mem_free(o->node);
+    mem_free(o->depth);
+    mem_free(o->smaller);
+}
+
+/* ---- preview ---- */
+
+/* How wide the page draws each node in the sample type it shows first: its own values and all below it. */
+static double *tree_widths(const struct tree *t, size_t column, bool compared)
+{
+    double *width = mem_array(t->n_nodes, sizeof *width);
+    for (size_t i = 0; i < t->n_nodes; i++) {
+        const int64_t *v = &t->self[i * t->n_values + column];
+        double own = fabs((double)v[0]), base = compared ? fabs((double)v[1]) : 0;
+        width[i] = own > base ? own : base;
+    }
+    for (size_t i = t->n_nodes; i-- > 1;) width[t->nodes[i].parent] += width[i];
+    return width;
+}
+
+static void preview_add_smaller(struct preorder *o, uint32_t depth, const int64_t *total, size_t n_values)
+{
+    if (o->node[o->n - 1] != SMALLER || o->depth[o->n - 1] != depth) { /* not beside one already */
+        preorder_push(o, SMALLER, depth);
+        if ((o->n_smaller + 1) * n_values > o->cap_smaller)
+            o->smaller =
+                mem_grow(o->smaller, &o->cap_smaller, (o->n_smaller + 1) * n_values, sizeof *o->smaller);
+        memset(o->smaller + o->n_smaller++ * n_values, 0, n_values * sizeof *o->smaller);
+    }
+    int64_t *sum = o->smaller + (o->n_smaller - 1) * n_values;
+    for (size_t c = 0; c < n_values; c++) sum[c] = add_saturated(sum[c], total[c]);
+}
+
+/* The nodes that a page of that many pixels would paint, found as web/src/flame/canvas.ts finds them: the
+ * first of a row that touches a pixel has it. Brothers that paint nothing become one frame where they stand.
+ */
+static struct preorder tree_preview(const struct tree *t, const struct children *c, const double *width)
+{
+    struct preorder o = {0};
+    int64_t *total = tree_totals(t);
+    struct todo {
+        uint32_t node, depth;
+        double left;
+    } *stack = NULL;
+    size_t n_stack = 0, cap_stack = 0;
+    int painted[FLAME_DATA_PREVIEW_ROWS]; /* per row: the last pixel that has a frame */
+    for (int row = 0; row < FLAME_DATA_PREVIEW_ROWS; row++) painted[row] = -1;
+    double scale = width[0] > 0 ? FLAME_DATA_PREVIEW_PIXELS / width[0] : 0;
+    *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){0};
+    while (n_stack) {
+        struct todo at = stack[--n_stack];
+        int first = (int)(at.left * scale), last = (int)((at.left + width[at.node]) * scale) - 1;
+        if (last < first) last = first;
+        if (at.node &&
+            (at.depth >= FLAME_DATA_PREVIEW_ROWS || width[at.node] == 0 || last <= painted[at.depth])) {
+            preview_add_smaller(&o, at.depth, &total[at.node * t->n_values], t->n_values);
+            continue;
+        }
+        painted[at.depth] = last;
+        preorder_push(&o, at.node, at.depth);
+        uint32_t begin = c->first[at.node], end = c->first[at.node + 1];
+        double left = at.left;
+        for (uint32_t i = begin; i < end; i++) left += width[c->child[i]];
+        for (uint32_t i = end; i-- > begin;) {
+            left -= width[c->child[i]];
+            *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){c->child[i], at.depth + 1, left};
+        }
+    }
+    mem_free(stack);
+    mem_free(total);
+    return o;
 }
 
 /* Where the base's sample types go: behind the equal one of the new profile. */
@@ -585,11 +682,16 @@ void flame_data_write(const struct profile *p, const struct flame_data_options *
         weight_limit(weight, t.n_nodes, options->max_nodes ? options->max_nodes : FLAME_DATA_MAX_NODES);
     struct children children = tree_children(&t, weight);
     struct preorder order = tree_preorder(&t, &children, weight, limit);
-    write_tree(p, options, &t, &order, out);
+    if (order.n >= FLAME_DATA_PREVIEW_FROM && t.n_values) {
+        double *width = tree_widths(&t, shown_type(p, options) * step, options->base != NULL);
+        struct preorder preview = tree_preview(&t, &children, width);
+        write_tree(p, options, &t, &preview, &order, out);
+        preorder_free(&preview);
+        mem_free(width);
+    }
+    write_tree(p, options, &t, &order, &order, out);
 
-    mem_free(order.node);
-    mem_free(order.depth);
-    mem_free(order.smaller);
+    preorder_free(&order);
     mem_free(children.first);
     mem_free(children.child);
     mem_free(weight);

@@ -13,6 +13,10 @@
  * - self values, per node a varint; one section per sample type, and in a comparison one more of the base
  *   behind each. header.columns says how: "0" all zero (empty section), "u" unsigned, "z" zigzag;
  *   header.scales what to multiply with
+ *
+ * Before a tree of FLAME_DATA_PREVIEW_FROM nodes or more stands a preview of it, in the same form and with
+ * header.preview = FLAME_DATA_PREVIEW_PIXELS: the frames that a picture of so many pixels shows, and the others
+ * as frames that hold their exact sums. So the page draws while most of the bytes are still on their way.
  */
 #ifndef REPORT_FLAME_DATA_H
 #define REPORT_FLAME_DATA_H
@@ -22,7 +26,10 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 
-#define FLAME_DATA_MAX_NODES ((size_t)2000000)
+#define FLAME_DATA_MAX_NODES      ((size_t)2000000)
+#define FLAME_DATA_PREVIEW_FROM   ((size_t)200000)
+#define FLAME_DATA_PREVIEW_PIXELS 1280
+#define FLAME_DATA_PREVIEW_ROWS   40
 
 struct flame_data_options {     /* all zero: the defaults */
     const struct profile *base; /* compare with this: the tree is the union of both; NULL: no comparison */

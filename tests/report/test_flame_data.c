@@ -181,6 +181,66 @@ TEST(past_the_limit_the_lightest_become_sums)
     buf_free(&out);
 }
 
+/* The sum of a document's first column, and its header; *r then stands behind it. */
+static uint64_t sum_of_document(struct rd *r, char *header, size_t size, uint64_t *n_nodes)
+{
+    REQUIRE(!memcmp(rd_bytes(r, 4), "PPF1", 4));
+    struct rd s = section(r);
+    REQUIRE(rd_left(&s) < size);
+    memcpy(header, s.p, rd_left(&s));
+    header[rd_left(&s)] = 0;
+    for (int i = 0; i < 7; i++) s = section(r);
+    *n_nodes = rd_left(&s); /* no step of this tree takes two bytes */
+    section(r);
+    s = section(r);
+    uint64_t sum = 0;
+    while (rd_left(&s) && !s.bad) sum += rd_varint(&s);
+    return sum;
+}
+
+TEST(before_a_large_tree_stands_what_can_be_seen_of_it)
+{
+    struct profile *p = profile_new();
+    profile_add_sample_type(p, "samples", "count");
+    uint32_t frames[2000];
+    for (int i = 0; i < 2000; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "f%d", i);
+        frames[i] = frame(p, name);
+    }
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < 2000; i++)
+        for (uint32_t k = 0; k < 60; k++) { /* 120,000 stacks of two frames more than they share */
+            uint32_t stack[] = {frames[(i + k) % 2000], frames[(i * 7 + k) % 2000], frames[i]};
+            uint64_t n = 1 + (i * 31 + k * 17) % 50;
+            profile_add_sample(p, stack, 3, (int64_t[]){(int64_t)n});
+            sum += n;
+        }
+    struct buf out = {0};
+    flame_data_write(p, NULL, &out);
+    struct rd r = rd_over(out.data, out.len);
+    char header[2000];
+    uint64_t n_seen, n_all;
+    CHECK_INT(sum_of_document(&r, header, sizeof header, &n_seen), sum);
+    CHECK(strstr(header, "\"preview\":1280"));
+    CHECK_INT(sum_of_document(&r, header, sizeof header, &n_all), sum);
+    CHECK(!strstr(header, "preview"));
+    CHECK_INT(rd_left(&r), 0);
+    CHECK_INT(n_all, 1 + 2000 + 2 * 120000);
+    /* Three rows of 1280 pixels, and between frames what stands for the others, one level deeper at most. */
+    CHECK(n_seen > 2000 && n_seen < 2 * 4 * 1280);
+    buf_free(&out);
+
+    out = (struct buf){0};
+    flame_data_write(p, &(struct flame_data_options){.max_nodes = 100000}, &out);
+    r = rd_over(out.data, out.len);
+    sum_of_document(&r, header, sizeof header, &n_all);
+    CHECK(!strstr(header, "preview")); /* not large as it is sent */
+    CHECK_INT(rd_left(&r), 0);
+    profile_free(p);
+    buf_free(&out);
+}
+
 TEST(the_html_file_stands_alone)
 {
     struct profile *p = profile_new();

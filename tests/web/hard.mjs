@@ -68,9 +68,34 @@ await run(async () => {
 
   // ---- a million nodes. Nothing is timed here (bench/web.mjs does); everything must answer.
   ok(statSync(file("million.html")).size < 6e6, "a million nodes in one file of less than 6 MB", statSync(file("million.html")).size);
+
+  // What comes first is a preview, and looks like the whole: row by row nearly as many pixels have a frame. Timers that never end hold it there.
+  const painted = (page) => page.evaluate(() => {
+    const c = document.querySelector("canvas"), pixels = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer), rows = [];
+    for (let y = 12; y < c.height; y += 20) rows.push(pixels.subarray(y * c.width, (y + 1) * c.width).reduce((n, p) => n + (p !== 0xffffffff), 0));
+    return rows;
+  });
+  const held = await open("about:blank");
+  held.setDefaultTimeout(60000);
+  await held.addInitScript(() => { window.setTimeout = () => 0; });
+  await held.goto(`file://${file("million.html")}`);
+  await held.waitForFunction(() => performance.getEntriesByName("procprof-drawn").length);
+  ok(await held.evaluate(() => !window.procprof), "the preview is drawn before the whole is there");
+  const before = await painted(held);
+  is(held.problems, [], "no console error in the preview");
+  await held.context().close();
   page = await open(`file://${file("million.html")}`);
   page.setDefaultTimeout(60000);
   await ready(page);
+  const after = await painted(page);
+  ok(before.length > 25 && before.length === after.length && before.every((n, i) => n > 200 && Math.abs(n - after[i]) < 0.06 * after[i]), "and looks like the whole", { before, after });
+  is(await page.evaluate(() => [window.procprof.viewer.data.header.preview ?? 0, document.querySelector(".head-counts").textContent !== ""]), [0, true], "the whole takes its place");
+  // What asks for more than the picture waits for the whole.
+  const link = await open(`file://${file("million.html")}#v=top`);
+  await ready(link);
+  is(await link.evaluate(() => performance.getEntriesByType("mark").map((m) => m.name)), ["procprof-data", "procprof-drawn", "procprof-whole"], "a link to the table is shown once");
+  ok(await link.evaluate(() => window.procprof.viewer.data.header.nodes > 990000), "with all");
+  await link.context().close();
   ok((await facts(page)).nodes > 990000, "a million nodes are there");
   ok((await facts(page)).boxes > 1000, "and drawn");
   names = await page.evaluate(() => { const v = window.procprof.viewer, t = v.current.tree; for (let i = 1; i < t.n; i++) if (t.width[i] < t.width[0] / 4 && t.width[i] > t.width[0] / 100 && v.data.names.indexOf(v.data.names[t.fn[i]]) === t.fn[i] && Array.prototype.indexOf.call(t.fn, t.fn[i]) === i) return v.data.names[t.fn[i]]; return ""; });

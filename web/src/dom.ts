@@ -116,6 +116,14 @@ export function popupMenu(x: number, y: number, items: { label: string; key?: st
   list.querySelector("button")?.focus();
 }
 
+// Until what is there now can be seen; where nothing is painted (a tab in the background) for a moment only.
+export function painted(): Promise<void> {
+  return new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, 200);
+  });
+}
+
 export function save(name: string, content: Blob | string, type = "text/plain;charset=utf-8"): void {
   const url = URL.createObjectURL(typeof content === "string" ? new Blob([content], { type }) : content);
   h("a", { href: url, download: name }).click();

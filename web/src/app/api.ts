@@ -1,5 +1,7 @@
 // The server's API (docs/api.md), typed.
 
+import { gather } from "../flame/unpack";
+
 export interface Session {
   login_required: boolean;
   user: string | null;
@@ -125,8 +127,9 @@ export const api = {
   job: (id: number) => get<Job>(`jobs/${id}`),
   timeline: (query: URLSearchParams) => get<Timeline>("timeline?" + query.toString()),
   source: (query: URLSearchParams) => get<SourceFunctions>("source?" + query.toString()),
-  async flame(query: URLSearchParams): Promise<Uint8Array> {
-    return new Uint8Array(await (await ask("flame?" + query.toString())).arrayBuffer());
+  async flame(query: URLSearchParams, onPreview: (bytes: Uint8Array) => Promise<void>): Promise<Uint8Array> {
+    const answer = await ask("flame?" + query.toString());
+    return answer.body ? gather(answer.body.getReader(), 1 << 18, onPreview) : new Uint8Array(await answer.arrayBuffer());
   },
   // A file of the reader's own: its call tree, or that as another kind of file.
   async open(file: File, format = "flame"): Promise<Uint8Array> {

@@ -1,9 +1,9 @@
 // A profile, several merged, a time range, or two of these compared: fetches the call tree and shows the viewer.
 
-import { h, icon, menuButton, save, toast } from "../dom";
+import { h, icon, menuButton, painted, save, toast } from "../dom";
 import { t, type Key } from "../i18n";
-import { decodeFlame, type FlameData } from "../flame/data";
-import { readState, writeState } from "../flame/model";
+import { decodeFlame, decodeOne, type FlameData } from "../flame/data";
+import { previewServes, readState, writeState } from "../flame/model";
 import { Viewer } from "../flame/viewer";
 import { api, ApiError } from "./api";
 import { go, linkTo, problem, readRoute, type Page, type Route, type Shell } from "./shell";
@@ -46,9 +46,18 @@ export class ViewPage implements Page {
     this.key = selector(route.query).toString();
     this.element.replaceChildren(h("p", { class: "muted loading", role: "status" }, t("loading")));
     try {
-      const data = decodeFlame(await api.flame(selector(route.query)));
-      if (this.shell.session.file_mode) await this.nameByFile(data, route.query);
-      this.show(data, route, null);
+      const key = this.key, take = async (data: FlameData): Promise<void> => {
+        if (this.shell.session.file_mode) await this.nameByFile(data, route.query);
+        if (key !== this.key) return;
+        if (this.viewer?.data.header.preview) this.viewer.setData(data);
+        else this.show(data, route, null);
+      };
+      const bytes = await api.flame(selector(route.query), async (preview) => {
+        if (!previewServes(readState(route.query))) return;
+        await take(decodeOne(preview));
+        await painted();
+      });
+      await take(decodeFlame(bytes));
     } catch (why) {
       const gone = why instanceof ApiError && why.status === 404;
       const text = gone ? t("notFound") : why instanceof ApiError && !why.status ? t("cannotReach") : why instanceof Error ? why.message : String(why);
@@ -87,6 +96,7 @@ export class ViewPage implements Page {
     });
     if (fromServer) this.viewer.element.querySelector(".viewer-head")!.append(this.tools(data, query));
     this.element.replaceChildren(this.viewer.element);
+    this.viewer.drawNow();
     dispatchEvent(new CustomEvent("procprof-title", { detail: this.title }));
     (window as { procprof?: unknown }).procprof = { viewer: this.viewer };
   }

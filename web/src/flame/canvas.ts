@@ -12,11 +12,12 @@ export interface Scene {
   tree: Tree;
   names: string[];
   rootName: string;
-  colors: Uint32Array;           // per function
+  colors: (fn: number) => Pixel;
   nodeColor: ((node: number) => Pixel) | null; // instead, in a comparison
   isVanished: ((node: number) => boolean) | null;
   marked: Uint8Array | null;     // per function: found by the search
   smaller: number;               // function id of summed-up small frames, 0: none
+  preview: number;               // 0, or how many pixels wide a picture this tree is enough for
 }
 
 export interface CanvasEvents {
@@ -34,7 +35,8 @@ export class FlameCanvas {
   private readonly overlay = document.createElement("canvas");
   private readonly spacer = document.createElement("div");
   private readonly ink: CanvasRenderingContext2D;
-  private readonly overInk: CanvasRenderingContext2D;
+  private overInk: CanvasRenderingContext2D | null = null; // made when something is outlined for the first time
+  private outlined = false; // something is on the overlay
   private scene: Scene | null = null;
   private palette: Palette;
   private up = false; // flames: the root at the bottom
@@ -69,7 +71,6 @@ export class FlameCanvas {
     this.element.append(stick, this.spacer);
     // Pixels are written from memory: a canvas in memory is the quicker place for them.
     this.ink = this.canvas.getContext("2d", { alpha: false, willReadFrequently: true })!;
-    this.overInk = this.overlay.getContext("2d")!;
     this.widths = new Float64Array(128);
     this.ink.font = FONT;
     for (let c = 32; c < 127; c++) this.widths[c] = this.ink.measureText(String.fromCharCode(c)).width;
@@ -231,22 +232,27 @@ export class FlameCanvas {
   }
 
   private resize(): void {
+    if (this.fit()) this.drawNow();
+  }
+
+  // Takes the size that the page gives; false when it is the same, or none yet.
+  private fit(): boolean {
     const width = this.element.clientWidth, height = this.element.clientHeight, ratio = window.devicePixelRatio || 1;
-    if (!width || !height || (width === this.cssWidth && height === this.cssHeight && ratio === this.ratio)) return;
+    if (!width || !height || (width === this.cssWidth && height === this.cssHeight && ratio === this.ratio)) return false;
     const first = this.cssWidth === 0;
     this.cssWidth = width;
     this.cssHeight = height;
     this.ratio = ratio;
     for (const c of [this.canvas, this.overlay]) {
-      c.width = Math.round(width * ratio);
-      c.height = Math.round(height * ratio);
       c.style.width = width + "px";
       c.style.height = height + "px";
     }
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
     this.image = null;
     this.place();
     if (first) this.scrollToStart();
-    this.drawNow();
+    return true;
   }
 
   // ---- drawing
@@ -258,7 +264,7 @@ export class FlameCanvas {
   drawNow(): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
-    if (!this.cssWidth) this.resize();
+    if (!this.cssWidth) this.fit();
     if (!this.scene || !this.cssWidth) return;
     const begin = performance.now();
     this.drawBoxes();
@@ -279,7 +285,9 @@ export class FlameCanvas {
     const lastRow = Math.min(tree.maxDepth, firstRow + rowCount);
     const lines = new Uint32Array((lastRow - firstRow + 1) * W).fill(background);
     const painted = new Int32Array(lastRow + 2).fill(-1); // per row: the last pixel that has a box
-    const scale = W / (this.x1 - this.x0), x0 = this.x0;
+    // A preview has what is seen on so many pixels: on others, which of its frames get one would be chance. So they are counted on its own.
+    const grid = scene.preview || W, stretch = W / grid;
+    const scale = grid / (this.x1 - this.x0), x0 = this.x0;
     const zoomDepth = depth[this.zoomed];
     const { colors, nodeColor, marked } = scene, mark = this.palette.mark;
     const stepBack = new Map<number, number>();
@@ -292,23 +300,27 @@ export class FlameCanvas {
     const hatched: number[] = [];
     const leastLabel = 26 * ratio;
     let boxes = 0;
+    const placeholder = scene.preview ? scene.smaller : -1; // what stands for others must not take a pixel from a frame with more below
     for (let i = 0; i < tree.n;) {
       const d = depth[i];
       const left = (x[i] - x0) * scale, right = left + width[i] * scale;
-      if (d > lastRow || right <= 0 || left >= W || right === left) {
+      if (d > lastRow || right <= 0 || left >= grid || right === left) {
         i = end[i];
         continue;
       }
-      const px0 = left < 0 ? 0 : left | 0;
-      let px1 = right > W ? W : right | 0;
+      let px0 = left < 0 ? 0 : left | 0, px1 = right > grid ? grid : right | 0;
       if (px1 <= px0) px1 = px0 + 1;
       if (px1 - 1 <= painted[d]) {
         i = end[i];
         continue;
       }
-      painted[d] = px1 - 1;
+      if (fn[i] !== placeholder) painted[d] = px1 - 1;
       if (d >= firstRow) {
-        let color = nodeColor ? nodeColor(i) : colors[fn[i]];
+        if (stretch !== 1) {
+          px0 = (px0 * stretch) | 0;
+          px1 = Math.max(px0 + 1, (px1 * stretch) | 0);
+        }
+        let color = nodeColor ? nodeColor(i) : colors(fn[i]);
         if (marked) color = marked[fn[i]] ? mark : back(color);
         else if (d < zoomDepth) color = back(color);
         const line = (d - firstRow) * W, wide = px1 - px0;
@@ -399,11 +411,19 @@ export class FlameCanvas {
     return i >= 2 ? last.slice(0, i) + "…" : "";
   }
 
+  // Hovered and selected boxes are outlined on a canvas of their own. It is touched only when an outline comes or goes: every touch
+  // costs the browser a copy of the whole picture.
   private drawOverlay(): void {
-    const ink = this.overInk, ratio = this.ratio, scene = this.scene;
+    const wanted = !!this.scene && (this.hovered >= 0 || this.selected >= 0);
+    if (!wanted && !this.outlined) return;
+    this.outlined = wanted;
+    const over = this.overlay, ratio = this.ratio, ink = (this.overInk ??= over.getContext("2d")!);
+    if (over.width !== this.canvas.width || over.height !== this.canvas.height) {
+      over.width = this.canvas.width;
+      over.height = this.canvas.height;
+    }
     ink.setTransform(ratio, 0, 0, ratio, 0, 0);
     ink.clearRect(0, 0, this.cssWidth, this.cssHeight);
-    if (!scene) return;
     const outline = (node: number, color: string, line: number): void => {
       const box = this.boxOf(node);
       if (!box) return;

@@ -77,22 +77,17 @@ function shadeOf(name: string): number {
   return (n * 7 + name.charCodeAt(n - 1) * 3 + name.charCodeAt(n >> 1) + name.charCodeAt(n >> 2) * 5) & (SHADES - 1);
 }
 
-// One colour a function.
-export function functionColors(data: FlameData, mode: ColorMode, palette: Palette): Uint32Array {
-  const count = data.names.length, out = new Uint32Array(count);
+// One colour a function, found when it is asked for: of many functions few are ever seen.
+export function functionColors(data: FlameData, mode: ColorMode, palette: Palette): (f: number) => Pixel {
+  const out = new Uint32Array(data.names.length); // 0: not known yet
   const light = palette.dark ? 0.46 : 0.84, chroma = palette.dark ? 0.085 : 0.095;
-  const hashes = mode === "warm" ? hashNames(data.names) : null;
   const groups = new Map<string, Pixel[]>(), alike = new Map<string, Pixel[]>(), languages = data.files.map(languageOf);
-  for (let f = 0; f < count; f++) {
+  const find = (f: number): Pixel => {
     const name = data.names[f];
-    if (f === 0 || (data.header.smaller && f === data.header.smaller)) {
-      out[f] = palette.neutral;
-      continue;
-    }
-    if (hashes) {
-      const h = hashes[f];
-      out[f] = oklch(light + 0.03 * spread(h ^ 0x55), chroma * 1.2, 25 + 65 * spread(h));
-      continue;
+    if (f === 0 || (data.header.smaller && f === data.header.smaller)) return palette.neutral;
+    if (mode === "warm") {
+      const h = hashNames([name])[0];
+      return oklch(light + 0.03 * spread(h ^ 0x55), chroma * 1.2, 25 + 65 * spread(h));
     }
     const near = groupKey(name, languages[data.fnFile[f]], data.fnModule[f]);
     let shades = near ? alike.get(near) : undefined;
@@ -111,9 +106,9 @@ export function functionColors(data: FlameData, mode: ColorMode, palette: Palett
       }
       if (near) alike.set(near, shades);
     }
-    out[f] = shades[shadeOf(name)];
-  }
-  return out;
+    return shades[shadeOf(name)];
+  };
+  return (f) => out[f] || (out[f] = find(f));
 }
 
 // Blue for less, orange to red for more, grey for the same: told apart by every kind of colour vision. Index 0..64, 32 is no change.

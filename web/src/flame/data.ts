@@ -21,6 +21,7 @@ export interface Header {
   smaller: number;
   columns: string;
   scales?: number[];
+  preview?: number; // only the frames that a picture of so many pixels shows; the whole follows
   profile: ProfileFacts;
   base?: ProfileFacts;
   // Of what the server keeps: which profiles, and the newest one's node, type and time.
@@ -161,13 +162,38 @@ function readShape(n: number, steps: Uint8Array, ids: Uint8Array, maxDepth: numb
   return { n, fn, depth, parent, end, maxDepth };
 }
 
-export function decodeFlame(bytes: Uint8Array): FlameData {
-  if (bytes.length < 5 || bytes[0] !== 0x50 || bytes[1] !== 0x50 || bytes[2] !== 0x46 || bytes[3] !== 0x31)
+function readHeader(reader: Reader, utf8: TextDecoder): Header {
+  const b = reader.bytes, at = reader.at;
+  if (b.length < at + 5 || b[at] !== 0x50 || b[at + 1] !== 0x50 || b[at + 2] !== 0x46 || b[at + 3] !== 0x31)
     throw new Error("this is not a call tree (it does not begin with PPF1)");
+  reader.at += 4;
+  return JSON.parse(utf8.decode(reader.section())) as Header;
+}
+
+// Where the preview at the beginning ends: 0 when there is none, -1 when more bytes are needed to tell.
+export function previewEnd(bytes: Uint8Array): number {
   const reader = new Reader(bytes);
-  reader.at = 4;
+  try {
+    const header = readHeader(reader, new TextDecoder());
+    if (!header.preview) return 0;
+    for (let i = 0; i < 8 + header.columns.length; i++) reader.section();
+    return reader.at;
+  } catch {
+    return -1;
+  }
+}
+
+// The whole tree: a preview before it is passed over.
+export function decodeFlame(bytes: Uint8Array): FlameData {
+  const end = previewEnd(bytes);
+  return decodeOne(end > 0 ? bytes.subarray(end) : bytes);
+}
+
+// The tree at the beginning of the bytes, be it a preview.
+export function decodeOne(bytes: Uint8Array): FlameData {
+  const reader = new Reader(bytes);
   const utf8 = new TextDecoder();
-  const header = JSON.parse(utf8.decode(reader.section())) as Header;
+  const header = readHeader(reader, utf8);
   const n = header.nodes;
   const names = utf8.decode(reader.section()).split("\n");
   const files = utf8.decode(reader.section()).split("\n");

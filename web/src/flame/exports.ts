@@ -30,7 +30,7 @@ export function exportSvg(model: Model, tree: Tree, dark: boolean): string {
       continue;
     }
     const name = i ? model.data.names[tree.fn[i]] : "all", x = (tree.x[i] * scale).toFixed(2), y = 34 + (up ? lowest - d : d) * row;
-    const color = colors ? colors[tree.fn[i]] : steps[32 + Math.round(32 * model.change(tree.total[i], tree.baseTotal?.[i] ?? 0))];
+    const color = colors ? colors(tree.fn[i]) : steps[32 + Math.round(32 * model.change(tree.total[i], tree.baseTotal?.[i] ?? 0))];
     const label = w > 30 ? shorterNames(name).find((s) => s.length * 6.6 < w - 8) ?? name.slice(0, Math.max(0, Math.floor((w - 14) / 6.6))) + "…" : "";
     boxes.push(`<g><title>${xml(name.slice(0, 2000))} (${xml(formatValue(tree.total[i], model.unit))}, ${formatPercent(tree.total[i] / tree.total[0])})</title>` +
       `<rect x="${x}" y="${y}" width="${Math.max(0.1, w - 0.5).toFixed(2)}" height="${row - 1}" fill="${css(color)}"/>` +

@@ -56,6 +56,11 @@ export function searchRegex(text: string): { regex: RegExp; plain: boolean } | n
   }
 }
 
+// May a preview stand for the whole? It has all that is seen of the flame graph as it opens; whatever counts, searches or reorders needs all.
+export function previewServes(state: State): boolean {
+  return state.v === "flame" && !state.q && !state.z && !state.rev && !state.rec && !state.order && !state.focus && !state.ignore && !state.hide;
+}
+
 export function exactRegex(name: string): string {
   return "^" + name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
 }

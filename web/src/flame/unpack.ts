@@ -1,32 +1,52 @@
 // gzip to bytes: by the browser where it can, else by the small inflate below (RFC 1951, 1952).
 
+import { previewEnd } from "./data";
+
+type Pieces = ReadableStreamDefaultReader<Uint8Array>;
+
+// Gathers bytes as they come. `size` is a guess. As soon as a preview is there `onPreview` gets it; the rest waits until it is done.
+export async function gather(pieces: Pieces, size: number, onPreview: (bytes: Uint8Array) => Promise<void>): Promise<Uint8Array> {
+  let out = new Uint8Array(size), n = 0, looking = true;
+  for (;;) {
+    const { done, value } = await pieces.read();
+    if (done) break;
+    if (n + value.length > out.length) {
+      const wider = new Uint8Array(2 * (n + value.length));
+      wider.set(out.subarray(0, n));
+      out = wider;
+    }
+    out.set(value, n);
+    n += value.length;
+    const end = looking ? previewEnd(out.subarray(0, n)) : -1;
+    if (end >= 0) looking = false;
+    if (end > 0) await onPreview(out.slice(0, end));
+  }
+  return n < 0.8 * out.length ? out.slice(0, n) : out.subarray(0, n);
+}
+
+// Unpacking in one go would keep the preview waiting.
+const PIECE = 1 << 18;
+
 // The bytes stay in the page: a Blob of some megabytes would be kept by the browser's own store, which fails when the disk is full.
-export async function gunzip(packed: Uint8Array): Promise<Uint8Array> {
+export async function gunzip(packed: Uint8Array, onPreview: (bytes: Uint8Array) => Promise<void>): Promise<Uint8Array> {
   if (typeof DecompressionStream !== "function") return inflateGzip(packed);
   try {
-    const stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter(), reader = stream.readable.getReader();
-    const written = writer.write(packed as Uint8Array<ArrayBuffer>).then(() => writer.close());
-    written.catch(() => undefined); // the reader fails too, and says it
-    const tail = packed.length - 4;
-    let out = new Uint8Array((packed[tail] | (packed[tail + 1] << 8) | (packed[tail + 2] << 16) | (packed[tail + 3] << 24)) >>> 0), n = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      if (n + value.length > out.length) {
-        const wider = new Uint8Array(2 * (n + value.length));
-        wider.set(out.subarray(0, n));
-        out = wider;
-      }
-      out.set(value, n);
-      n += value.length;
-    }
-    return out.subarray(0, n);
+    const stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter();
+    const write = async (): Promise<void> => {
+      for (let at = 0; at < packed.length; at += PIECE) await writer.write(packed.subarray(at, at + PIECE) as Uint8Array<ArrayBuffer>);
+      await writer.close();
+    };
+    write().catch(() => undefined); // the reader fails too, and says it
+    const tail = packed.length - 4, size = (packed[tail] | (packed[tail + 1] << 8) | (packed[tail + 2] << 16) | (packed[tail + 3] << 24)) >>> 0;
+    return await gather(stream.readable.getReader(), Math.min(size, 1100 * packed.length), onPreview);
   } catch {
     return inflateGzip(packed);
   }
 }
 
 export function fromBase64(text: string): Uint8Array {
+  const native = (Uint8Array as { fromBase64?(s: string): Uint8Array }).fromBase64;
+  if (native) return native.call(Uint8Array, text);
   const raw = atob(text.trim());
   const out = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);

@@ -75,13 +75,13 @@ export class CallersView implements View {
     const top = model.top(), all = model.filtered().total[0];
     this.facts.textContent = `${t("self")} ${formatValue(top.self[fn], model.unit)} (${formatPercent(top.self[fn] / all)}) · ${t("total")} ${formatValue(top.total[fn], model.unit)} (${formatPercent(top.total[fn] / all)})`;
     const mode = (state.color === "diff" && !model.isDiff ? "package" : state.color) as ColorMode;
-    const colors = mode === "diff" ? new Uint32Array(data.names.length) : functionColors(data, mode, palette);
+    const colors = mode === "diff" ? () => 0 : functionColors(data, mode, palette);
     const scale = diffScale(palette);
     for (const [half, tree] of [[this.upper, model.callers(fn)], [this.lower, model.callees(fn)]] as [Half, Tree][]) {
       half.tree = tree;
       half.canvas.recolor({}, palette);
       const nodeColor = mode === "diff" ? (n: number) => scale[32 + Math.round(32 * model.change(tree.total[n], tree.baseTotal![n]))] : null;
-      half.canvas.setScene({ tree, names: data.names, rootName: t("all"), colors, nodeColor, isVanished: null, marked: model.matches(state.q), smaller: data.header.smaller }, 0);
+      half.canvas.setScene({ tree, names: data.names, rootName: t("all"), colors, nodeColor, isVanished: null, marked: model.matches(state.q), smaller: data.header.smaller, preview: 0 }, 0);
     }
   }
 

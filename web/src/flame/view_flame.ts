@@ -63,7 +63,7 @@ export class FlameView implements View {
   private colorKey = "";
   private pointed = -1; // the frame under the pointer
   private kinds: Kind[] | null = null;
-  private colors: Uint32Array = new Uint32Array(0);
+  private colors: (fn: number) => number = () => 0;
 
   constructor(private readonly viewer: Viewer) {
     this.canvas = new FlameCanvas(makePalette(viewer.dark), {
@@ -90,7 +90,7 @@ export class FlameView implements View {
       const zoomed = model.state.z ? findPath(tree, model.state.z, model.hashes()) : 0;
       this.canvas.recolor({}, palette);
       this.canvas.setDirection(model.state.dir === "up");
-      this.canvas.setScene({ tree, names: this.names(), rootName: t("all"), ...color, marked, smaller: this.viewer.data.header.smaller }, zoomed);
+      this.canvas.setScene({ tree, names: this.names(), rootName: t("all"), ...color, marked, smaller: this.viewer.data.header.smaller, preview: this.viewer.data.header.preview ?? 0 }, zoomed);
     } else {
       this.canvas.recolor({ ...color, marked }, palette);
       if (changed?.has("dir")) this.canvas.setDirection(model.state.dir === "up");
@@ -99,6 +99,12 @@ export class FlameView implements View {
     if (marked) this.viewer.setMatched(t("matched", formatPercent(markedWidth(tree, marked) / (tree.width[0] || 1))));
     this.drawCrumbs();
     this.drawStatus(this.pointed >= 0 ? this.pointed : this.canvas.root);
+  }
+
+  // Other data, of the same profile: what was made of the old ones goes.
+  dataChanged(): void {
+    this.colorKey = "";
+    this.kinds = null;
   }
 
   // A reversed tree is followed only as far as it can be seen; zooming into it asks for a finer one.
@@ -119,7 +125,7 @@ export class FlameView implements View {
     return own;
   }
 
-  private sceneColors(): { colors: Uint32Array; nodeColor: ((n: number) => number) | null; isVanished: ((n: number) => boolean) | null } {
+  private sceneColors(): { colors: (fn: number) => number; nodeColor: ((n: number) => number) | null; isVanished: ((n: number) => boolean) | null } {
     const { model, data, dark } = this.viewer, palette = makePalette(dark), mode = model.state.color as ColorMode;
     const key = mode + dark;
     if (key !== this.colorKey && mode !== "diff") {
@@ -157,7 +163,7 @@ export class FlameView implements View {
     const shown = path.length > 9 ? [...path.slice(0, 3), -1, ...path.slice(-5)] : path;
     this.crumbs.replaceChildren(crumb(0), ...shown.flatMap((node) => [icon("right"), node < 0 ? h("span", { class: "muted" }, `… ${path.length - 8} …`) : crumb(node)]));
     this.crumbs.hidden = path.length === 0;
-    requestAnimationFrame(() => { this.crumbs.scrollLeft = this.crumbs.scrollWidth; });
+    if (path.length) requestAnimationFrame(() => { this.crumbs.scrollLeft = this.crumbs.scrollWidth; });
   }
 
   private drawStatus(node: number): void {

@@ -35,7 +35,7 @@ const VIEW_KEYS: { id: string; label: Key }[] = [
 
 export class Viewer {
   readonly element: HTMLElement;
-  readonly model: Model;
+  model: Model;
   dark: boolean;
   private readonly views = new Map<string, View>();
   private readonly tabs = new Map<string, HTMLButtonElement>();
@@ -49,7 +49,7 @@ export class Viewer {
   private searchTimer = 0;
   private toggles: [keyof State, string, HTMLButtonElement][] = [];
 
-  constructor(readonly data: FlameData, state: State, readonly options: ViewerOptions) {
+  constructor(public data: FlameData, state: State, readonly options: ViewerOptions) {
     this.model = new Model(data, state);
     this.dark = options.dark;
     if (!state.color) state.color = this.model.isDiff ? "diff" : "package";
@@ -77,6 +77,23 @@ export class Viewer {
     document.addEventListener("keydown", this.onKey);
     this.typeBox.value = this.model.typeName();
     this.refresh(new Set(Object.keys(state) as (keyof State)[]));
+  }
+
+  // The whole in place of its preview.
+  setData(data: FlameData): void {
+    const state = this.state;
+    this.data = data;
+    this.model = new Model(data, state);
+    for (const [id, view] of this.views) {
+      if (view instanceof FlameView) view.dataChanged();
+      else this.views.delete(id);
+    }
+    this.refresh(new Set(Object.keys(state) as (keyof State)[]));
+  }
+
+  // Draws at once, not with the browser's next frame.
+  drawNow(): void {
+    if (this.current instanceof FlameView) this.current.canvas.drawNow();
   }
 
   get state(): State {
@@ -292,7 +309,7 @@ export class Viewer {
     const total = this.model.raw();
     const totalBox = this.element.querySelector("#head-total")!;
     totalBox.replaceChildren(h("strong", {}, formatValue(total.total[0], this.model.unit)), h("span", { class: "muted" }, ` ${this.model.typeName()}`),
-      h("span", { class: "muted head-counts" }, ` · ${this.data.header.functions - 1} ${t("functions")} · ${total.maxDepth} ${t("deep")}`));
+      h("span", { class: "muted head-counts" }, this.data.header.preview ? "" : ` · ${this.data.header.functions - 1} ${t("functions")} · ${total.maxDepth} ${t("deep")}`));
     let view = this.views.get(id);
     const isNew = !view;
     if (!view) this.views.set(id, (view = this.makeView(id)));
