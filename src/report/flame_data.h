@@ -15,8 +15,9 @@
  *   header.scales what to multiply with
  *
  * Before a tree of FLAME_DATA_PREVIEW_FROM nodes or more stands a preview of it, in the same form and with
- * header.preview = FLAME_DATA_PREVIEW_PIXELS: the frames that a picture of so many pixels shows, and the others
- * as frames that hold their exact sums. So the page draws while most of the bytes are still on their way.
+ * header.preview = FLAME_DATA_PREVIEW_PIXELS: the frames that a picture of so many pixels shows, and the
+ * others as frames that hold their exact sums. So the page draws while most of the bytes are still on their
+ * way.
  */
 #ifndef REPORT_FLAME_DATA_H
 #define REPORT_FLAME_DATA_H
