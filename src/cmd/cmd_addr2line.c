@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -281,6 +282,8 @@ static int answer_input(struct addr2line *t, struct err *err)
 
 /* ---- options ---- */
 
+static struct arena until_exit; /* the words of "@file": they are arguments, and last as long */
+
 /* Arguments "@file" are replaced by the words of the file; quotes and backslashes work as in a shell. */
 static void add_words(const char *text, size_t n, char ***args, size_t *n_args, size_t *cap)
 {
@@ -301,7 +304,8 @@ static void add_words(const char *text, size_t n, char ***args, size_t *n_args, 
             quote = c;
             in_word = true;
         } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-            if (in_word) *VEC_PUSH(*args, *n_args, *cap) = buf_take(&word);
+            if (in_word) *VEC_PUSH(*args, *n_args, *cap) = arena_strndup(&until_exit, word.len ? word.data : "", word.len);
+            word.len = 0;
             in_word = false;
         } else {
             buf_char(&word, c);
@@ -325,8 +329,11 @@ static char **expand(int argc, char **argv, int *ret_argc)
         }
     }
     *ret_argc = (int)n;
-    *VEC_PUSH(args, n, cap) = NULL;
-    return args;
+    char **kept = arena_array(&until_exit, n + 1, sizeof *kept);
+    if (n) memcpy(kept, args, n * sizeof *kept);
+    kept[n] = NULL;
+    mem_free(args);
+    return kept;
 }
 
 static int parse(struct addr2line *t, int argc, char **argv)
@@ -446,7 +453,6 @@ static int run(int argc, char **argv)
     if (rc < 0) fprintf(stderr, "%s: %s\n", t.name, err.text);
     symbolizer_free(s);
     buf_free(&t.out);
-    mem_free(args);
     return rc < 0 ? 1 : 0;
 }
 

@@ -158,7 +158,6 @@ static int load_html_base(struct flame_arguments *a, struct option_list *bases, 
     char **argv = mem_array(bases->n_items + 1, sizeof *argv);
     for (size_t i = 0; i < bases->n_items; i++) argv[i + 1] = (char *)bases->items[i];
     int status = report_load(&alone, (int)bases->n_items, argv, ret_base, NULL);
-    a->common.path = alone.path;
     mem_free(argv);
     if (!status && report_prepare(*ret_base, &alone.o, &err)) {
         profile_free(*ret_base);
@@ -282,7 +281,7 @@ static int run_diff(int argc, char **argv)
     if (n == OPTIONS_DONE) return 0;
     if (n == OPTIONS_BAD) return 2;
     if (n != 2) return command_failf("diff takes two profiles: the old one and the new one"), 2;
-    *VEC_PUSH(a.common.diff_base.items, a.common.diff_base.n_items, a.common.diff_base.cap_items) = argv[1];
+    option_list_add(&a.common.diff_base, argv[1]);
     if (flame || a.html) return flame_of_profile(&a, 1, argv + 1);
     struct profile *p;
     struct err err;

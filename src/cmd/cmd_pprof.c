@@ -13,19 +13,15 @@
 #include "base/mem.h"
 #include "cmd/command.h"
 #include "cmd/load.h"
+#include "cmd/options.h"
 #include "cmd/pprof_config.h"
 #include "cmd/pprof_run.h"
 #include "cmd/pprof_web.h"
 #include "format/format.h"
 
-struct list {
-    const char **items;
-    size_t n_items, cap_items;
-};
-
 struct arguments {
     struct pprof_config config;
-    struct list base, diff_base;
+    struct option_list base, diff_base;
     const char *symbolize, *build_id, *comment, *tools, *http, *tls_cert, *tls_key, *tls_ca;
     int64_t seconds, timeout_s;
     bool all_frames, no_browser;
@@ -145,8 +141,8 @@ static int set_plain(struct arguments *a, const struct plain_flag *f, const char
                              f->name)
                    : 0;
     case PLAIN_LIST: {
-        struct list *list = at;
-        if (*value) *VEC_PUSH(list->items, list->n_items, list->cap_items) = value;
+        struct option_list *list = at;
+        if (*value) option_list_add(list, value);
         return 0;
     }
     }
@@ -193,8 +189,12 @@ static int parse_arguments(int argc, char **argv, struct arguments *a, struct er
             i++;
             break;
         }
-        char *name = argv[i] + (argv[i][1] == '-' ? 2 : 1), *equals = strchr(name, '=');
-        if (equals) name = mem_strndup(name, (size_t)(equals - name));
+        const char *name = argv[i] + (argv[i][1] == '-' ? 2 : 1), *equals = strchr(name, '=');
+        char without_value[64]; /* longer than any flag's name: what is cut is not defined either */
+        if (equals) {
+            snprintf(without_value, sizeof without_value, "%.*s", (int)(equals - name), name);
+            name = without_value;
+        }
         if (!strcmp(name, "h") || !strcmp(name, "help")) return -2;
         bool by_choice = false;
         const struct pprof_command *c = pprof_find_command(name);
@@ -327,12 +327,10 @@ static const char **binary_search_path(void)
 {
     const char *path = getenv("PPROF_BINARY_PATH"), *home = getenv("HOME");
     char *copy = path && *path ? mem_strdup(path) : mem_printf("%s/pprof/binaries", home ? home : "");
-    const char **folders = NULL;
-    size_t n = 0, cap = 0;
+    struct option_list folders = {0};
     for (char *part; (part = strsep(&copy, ":"));)
-        if (*part) *VEC_PUSH(folders, n, cap) = part;
-    *VEC_PUSH(folders, n, cap) = NULL;
-    return folders;
+        if (*part) option_list_add(&folders, part);
+    return folders.items;
 }
 
 static int run(int argc, char **argv)
@@ -358,7 +356,7 @@ static int run(int argc, char **argv)
     if (a.no_browser && !a.http) return fail("-no_browser only makes sense with -http");
     if (a.base.n_items && a.diff_base.n_items)
         return fail("-base and -diff_base flags cannot both be specified");
-    struct list *bases = a.diff_base.n_items ? &a.diff_base : &a.base;
+    struct option_list *bases = a.diff_base.n_items ? &a.diff_base : &a.base;
     if (a.config.report.normalize && !bases->n_items) return fail("must have base profile to normalize by");
     apply_legacy_flags(&a);
     const char **sources = (const char **)argv + 1;

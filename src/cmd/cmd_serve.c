@@ -239,8 +239,6 @@ static int run(int argc, char **argv)
     if (n > 0) return command_failf("serve takes no arguments, only options: '%s'", argv[1]);
     if (a.list_settings) return list_settings();
     int status = serve(&a);
-    mem_free(a.nodes.items);
-    mem_free(a.settings.items);
     return status;
 }
 

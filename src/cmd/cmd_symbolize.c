@@ -96,14 +96,12 @@ static int run(int argc, char **argv)
     if (n != 1)
         return command_failf("symbolize takes one profile, not %d; see 'procprof symbolize --help'", n);
 
-    const char **folders = mem_zalloc((search.n_items + 1) * sizeof *folders);
-    for (size_t i = 0; i < search.n_items; i++) folders[i] = search.items[i];
     struct err err = {0};
     struct bytes bytes = {0};
     struct profile *profile = NULL;
     struct symbolizer *symbolizer =
         symbolizer_new(&(struct symbol_options){.cache_dir = no_cache ? "" : cache,
-                                                .search = folders,
+                                                .search = search.items,
                                                 .pid = pid > 0 && pid <= INT32_MAX ? (int)pid : 0,
                                                 .n_threads = n_threads > 0 ? (unsigned)n_threads : 0,
                                                 .no_inlines = no_inlines,
@@ -118,7 +116,6 @@ static int run(int argc, char **argv)
     bytes_free(&bytes);
     profile_free(profile);
     symbolizer_free(symbolizer);
-    mem_free(folders);
     return rc < 0 ? command_fail(&err) : 0;
 }
 

@@ -115,7 +115,6 @@ static int run(int argc, char **argv)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    *VEC_PUSH(path.items, path.n_items, path.cap_items) = NULL;
     struct file_server_options o = {
         .host = host, .port = port, .version = PROCPROF_VERSION, .binary = binary, .search = path.items};
     struct file_server *server;
@@ -142,8 +141,6 @@ static int run(int argc, char **argv)
     buf_free(&ids);
     buf_free(&base_ids);
     file_server_stop(server);
-    mem_free(path.items);
-    mem_free(bases.items);
     return status;
 }
 

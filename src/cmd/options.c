@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
 
 struct unit {
     const char *name;
@@ -59,17 +59,34 @@ static bool parse_int(const char *text, int64_t *ret_value)
     return true;
 }
 
+static struct arena until_exit;
+
+/* Makes room for `need` items and the NULL behind them. */
+static void list_reserve(struct option_list *list, size_t need)
+{
+    if (need < list->cap_items) return;
+    size_t cap = need < 4 ? 8 : need * 2;
+    const char **items = arena_array(&until_exit, cap, sizeof *items);
+    for (size_t i = 0; i < list->n_items; i++) items[i] = list->items[i];
+    items[list->n_items] = NULL;
+    list->items = items;
+    list->cap_items = cap;
+}
+
+void option_list_add(struct option_list *list, const char *text)
+{
+    list_reserve(list, list->n_items + 1);
+    list->items[list->n_items++] = text;
+    list->items[list->n_items] = NULL;
+}
+
 /* NULL when stored, else what was expected. */
 static const char *store(const struct option *o, const char *text)
 {
     switch (o->kind) {
     case OPTION_FLAG: *(bool *)o->value = true; return NULL;
     case OPTION_TEXT: *(const char **)o->value = text; return NULL;
-    case OPTION_LIST: {
-        struct option_list *list = o->value;
-        *VEC_PUSH(list->items, list->n_items, list->cap_items) = text;
-        return NULL;
-    }
+    case OPTION_LIST: option_list_add(o->value, text); return NULL;
     case OPTION_INT: return parse_int(text, o->value) ? NULL : "a whole number";
     case OPTION_NUMBER: {
         char *end;
@@ -132,6 +149,8 @@ int options_parse(int argc, char **argv, const struct option *table, const struc
 {
     int n_rest = 0;
     bool only_rest = false;
+    for (const struct option *o = table; o->name; o++)
+        if (o->kind == OPTION_LIST) list_reserve(o->value, 1);
     for (int i = 1; i < argc; i++) {
         char *a = argv[i];
         if (only_rest || a[0] != '-' || !a[1]) {

@@ -87,7 +87,6 @@ int report_load(struct report_arguments *a, int n, char **argv, struct profile *
     if (a->base.n_items && a->diff_base.n_items)
         return command_failf("--base and --diff-base cannot go together"), 2;
     if (apply_granularity(a)) return 2;
-    *VEC_PUSH(a->path.items, a->path.n_items, a->path.cap_items) = NULL;
     struct option_list *bases = a->diff_base.n_items ? &a->diff_base : &a->base;
     struct load_options loading = {.sources = (const char *const *)argv + 1,
                                    .n_sources = (size_t)n,

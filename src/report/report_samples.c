@@ -484,7 +484,7 @@ int report_tags(struct report *r, struct buf *out, struct err *err)
             sums.items[*at].sum += v;
         }
     }
-    qsort_r(sums.items, sums.n, sizeof *sums.items, compare_sums, p);
+    if (sums.n) qsort_r(sums.items, sums.n, sizeof *sums.items, compare_sums, p);
     for (size_t i = 0, end; i < sums.n; i = end) {
         for (end = i; end < sums.n && sums.items[end].key == sums.items[i].key;) end++;
         tag_group(r, sums.items + i, end - i, out);
