@@ -170,34 +170,55 @@ static size_t add_utf8(struct buf *b, const char *s, size_t n)
     return 1;
 }
 
+/* Stands for itself in XML text: ASCII without & < > " ' and control bytes. */
+static const bool plain_xml[256] = {
+    ['\t'] = 1, ['\n'] = 1, ['\r'] = 1, [' '] = 1, ['!'] = 1, [0x23 ... 0x25] = 1, [0x28 ... 0x3b] = 1, ['='] = 1,
+    [0x3f ... 0x7f] = 1,
+};
+
 void buf_xml(struct buf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
+        size_t run = i;
+        while (run < n && plain_xml[(unsigned char)s[run]]) run++;
+        if (run > i) {
+            buf_add(b, s + i, run - i);
+            i = run;
+            continue;
+        }
         unsigned char c = (unsigned char)s[i];
         if (c >= 0x80) {
             i += add_utf8(b, s + i, n - i);
             continue;
         }
         switch (c) {
-        case '&': buf_str(b, "&amp;"); break;
-        case '<': buf_str(b, "&lt;"); break;
-        case '>': buf_str(b, "&gt;"); break;
-        case '"': buf_str(b, "&quot;"); break;
-        case '\'': buf_str(b, "&#39;"); break;
-        default:
-            if (c < 0x20 && c != '\t' && c != '\n' && c != '\r')
-                buf_str(b, "\xef\xbf\xbd");
-            else
-                buf_char(b, (char)c);
+        case '&': buf_add(b, "&amp;", 5); break;
+        case '<': buf_add(b, "&lt;", 4); break;
+        case '>': buf_add(b, "&gt;", 4); break;
+        case '"': buf_add(b, "&quot;", 6); break;
+        case '\'': buf_add(b, "&#39;", 5); break;
+        default: buf_add(b, "\xef\xbf\xbd", 3);
         }
         i++;
     }
 }
 
+/* Stands for itself in a JSON string: ASCII without " \\ < and control bytes. */
+static const bool plain_json[256] = {
+    [0x20 ... 0x21] = 1, [0x23 ... 0x3b] = 1, [0x3d ... 0x5b] = 1, [0x5d ... 0x7e] = 1,
+};
+
 void buf_json(struct buf *b, const char *s, size_t n)
 {
     buf_char(b, '"');
     for (size_t i = 0; i < n;) {
+        size_t run = i;
+        while (run < n && plain_json[(unsigned char)s[run]]) run++;
+        if (run > i) {
+            buf_add(b, s + i, run - i);
+            i = run;
+            continue;
+        }
         unsigned char c = (unsigned char)s[i];
         if (c >= 0x80) {
             i += add_utf8(b, s + i, n - i);

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum { MAX_THREADS = 64, PIECE_ITEMS = 4096, PIECES_AT_ONCE = 64 };
+enum { MAX_THREADS = 64, PIECE_ITEMS = 2048 };
 
 unsigned parallel_width(void)
 {
@@ -60,16 +60,31 @@ void parallel_for(size_t n_items, unsigned n_threads,
 struct pieces {
     void (*write)(void *, size_t, size_t, struct buf *);
     void *context;
-    size_t first_item, n_items;
-    struct buf bufs[PIECES_AT_ONCE];
+    size_t n_items;
+    struct buf *out;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    size_t turn; /* the piece that goes out next */
+    struct buf bufs[MAX_THREADS];
 };
 
+/* Whoever wrote a piece puts it out when its turn comes, while the others write the next ones: no more pieces
+ * are in memory than there are threads. Pieces are handed out in order, so the one waited for is being written. */
 static void write_piece(void *context, size_t i, unsigned worker)
 {
-    (void)worker;
     struct pieces *p = context;
-    size_t first = p->first_item + i * PIECE_ITEMS, end = first + PIECE_ITEMS;
-    p->write(p->context, first, end < p->n_items ? end : p->n_items, &p->bufs[i]);
+    struct buf *piece = &p->bufs[worker];
+    size_t first = i * PIECE_ITEMS, end = first + PIECE_ITEMS;
+    p->write(p->context, first, end < p->n_items ? end : p->n_items, piece);
+    pthread_mutex_lock(&p->lock);
+    while (p->turn != i) pthread_cond_wait(&p->moved, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+    buf_add(p->out, piece->data, piece->len);
+    piece->len = 0;
+    pthread_mutex_lock(&p->lock);
+    p->turn++;
+    pthread_cond_broadcast(&p->moved);
+    pthread_mutex_unlock(&p->lock);
 }
 
 void parallel_write(struct buf *out, size_t n_items,
@@ -80,16 +95,12 @@ void parallel_write(struct buf *out, size_t n_items,
         return;
     }
     struct pieces *p = mem_zalloc(sizeof *p);
-    *p = (struct pieces){.write = write, .context = context, .n_items = n_items};
-    for (; p->first_item < n_items; p->first_item += (size_t)PIECES_AT_ONCE * PIECE_ITEMS) {
-        size_t left = (n_items - p->first_item + PIECE_ITEMS - 1) / PIECE_ITEMS;
-        size_t n = left < PIECES_AT_ONCE ? left : PIECES_AT_ONCE;
-        parallel_for(n, parallel_width(), write_piece, p);
-        for (size_t i = 0; i < n; i++) {
-            buf_add(out, p->bufs[i].data, p->bufs[i].len);
-            p->bufs[i].len = 0;
-        }
-    }
-    for (size_t i = 0; i < PIECES_AT_ONCE; i++) buf_free(&p->bufs[i]);
+    *p = (struct pieces){.write = write, .context = context, .n_items = n_items, .out = out};
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->moved, NULL);
+    parallel_for((n_items + PIECE_ITEMS - 1) / PIECE_ITEMS, parallel_width(), write_piece, p);
+    for (size_t i = 0; i < MAX_THREADS; i++) buf_free(&p->bufs[i]);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->moved);
     mem_free(p);
 }

@@ -1,5 +1,6 @@
 /* cmd_flame.c - `procprof flame`: a flame graph as one SVG (or HTML) file; `procprof diff`: two profiles
  * against each other. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,8 +82,16 @@ static int write_svg(struct flame_arguments *a, struct flame_layout *layout)
         command_warnf("%zu stacks are deeper than %u frames and are cut there", layout->n_cut_stacks,
                       layout->max_depth);
     if (!layout->total) command_warnf("there are no samples of this type: the picture is empty");
+    if (!a->common.output) out = buf_to_fd(1); /* goes out as it is made */
     flame_svg_write(layout, &a->svg, &out);
     flame_layout_free(layout);
+    if (!a->common.output) {
+        int status = buf_flush(&out) && out.write_errno != EPIPE
+                         ? command_failf("standard output: %s", strerror(out.write_errno))
+                         : 0;
+        buf_free(&out);
+        return status;
+    }
     return report_deliver(a->common.output, &out, false, "flame.svg");
 }
 

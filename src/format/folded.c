@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "format/format.h"
 #include "format/legacy.h"
 
@@ -44,14 +45,51 @@ bool folded_next(struct folded *f, struct folded_line *ret_line)
     return false;
 }
 
+struct share { /* of the text, whole lines */
+    struct folded f;
+    struct folded_line *lines;
+    size_t n, cap;
+};
+
+static void take_share(void *context, size_t i, unsigned worker)
+{
+    (void)worker;
+    struct share *s = (struct share *)context + i;
+    struct folded_line line;
+    while (folded_next(&s->f, &line)) *VEC_PUSH(s->lines, s->n, s->cap) = line;
+}
+
+enum { SHARE_BYTES = 8 << 20 };
+
 struct folded_line *folded_lines(struct piece text, size_t *ret_n, struct folded *ret_end)
 {
-    struct folded f = {.rest = text};
-    struct folded_line *lines = NULL, line;
-    size_t n = 0, cap = 0;
-    while (folded_next(&f, &line)) *VEC_PUSH(lines, n, cap) = line;
+    struct share *shares = NULL;
+    size_t n_shares = 0, cap_shares = 0, n = 0;
+    while (text.n || !n_shares) {
+        size_t end = text.n < SHARE_BYTES ? text.n : SHARE_BYTES;
+        const char *newline = end < text.n ? memchr(text.s + end, '\n', text.n - end) : NULL;
+        end = newline ? (size_t)(newline - text.s) + 1 : text.n;
+        *VEC_PUSH(shares, n_shares, cap_shares) = (struct share){.f.rest = {text.s, end}};
+        text.s += end;
+        text.n -= end;
+    }
+    parallel_for(n_shares, parallel_width(), take_share, shares);
+    struct folded_line *lines = shares[0].lines;
+    struct folded all = shares[0].f;
+    for (size_t i = 0; i < n_shares; i++) n += shares[i].n;
+    if (n_shares > 1) lines = mem_array(n, sizeof *lines);
+    n = 0;
+    for (size_t i = 0; i < n_shares; i++) {
+        const struct share *s = &shares[i];
+        if (n_shares > 1 && s->n) memcpy(lines + n, s->lines, s->n * sizeof *lines);
+        if (i && s->f.n_bad && !all.n_bad) all.first_bad = s->f.first_bad;
+        if (i) all.n_bad += s->f.n_bad;
+        n += s->n;
+        if (n_shares > 1) mem_free(s->lines);
+    }
+    mem_free(shares);
     *ret_n = n;
-    if (ret_end) *ret_end = f;
+    if (ret_end) *ret_end = all;
     return lines;
 }
 

@@ -177,6 +177,18 @@ static bool strings_are_known(const struct profile *p)
     return !largest || largest < p->strings.n_items;
 }
 
+/* Eight at a time: there may be a hundred million. */
+static uint32_t largest_of(const uint32_t *numbers, uint64_t n)
+{
+    uint32_t largest[8] = {0};
+    uint64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++) largest[k] = numbers[i + k] > largest[k] ? numbers[i + k] : largest[k];
+    for (; i < n; i++) largest[0] = numbers[i] > largest[0] ? numbers[i] : largest[0];
+    for (int k = 1; k < 8; k++) largest[0] = largest[k] > largest[0] ? largest[k] : largest[0];
+    return largest[0];
+}
+
 int profile_check(const struct profile *p, struct err *err)
 {
     if (!p->n_sample_types && p->n_samples) return err_set(err, ERR_INPUT, "missing sample type information");
@@ -197,8 +209,9 @@ int profile_check(const struct profile *p, struct err *err)
             if (p->sample_location_start[s] > p->sample_location_start[s + 1] || p->sample_label_start[s] > p->sample_label_start[s + 1])
                 return err_set(err, ERR_INPUT, "sample %zu: frames out of order", s);
         }
-        for (uint64_t i = 0; i < p->sample_location_start[p->n_samples]; i++)
-            if (p->sample_locations[i] >= p->n_locations) return err_set(err, ERR_INPUT, "a sample has no such location");
+        uint64_t n_frames = p->sample_location_start[p->n_samples];
+        if (n_frames && largest_of(p->sample_locations, n_frames) >= p->n_locations)
+            return err_set(err, ERR_INPUT, "a sample has no such location");
     }
     return 0;
 }

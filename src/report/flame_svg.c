@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "base/strtab.h"
 #include "base/utf8.h"
 #include "profile/unit.h"
@@ -227,6 +228,13 @@ static void put_frame(struct writer *w, const struct flame_frame *f)
     buf_str(out, "</g>\n");
 }
 
+static void put_frames(void *context, size_t first, size_t end, struct buf *piece)
+{
+    struct writer w = *(const struct writer *)context;
+    w.out = piece;
+    for (size_t i = first; i < end; i++) put_frame(&w, &w.l->frames[i]);
+}
+
 void flame_svg_write(const struct flame_layout *l, const struct flame_svg_options *o, struct buf *out)
 {
     struct writer w = {.l = l,
@@ -277,7 +285,7 @@ void flame_svg_write(const struct flame_layout *l, const struct flame_svg_option
     buf_str(out, "<text id=\"unzoom\" class=\"button\" x=\"10\" y=\"24\">Reset Zoom</text>\n");
     buf_printf(out, "<text id=\"search\" class=\"button\" x=\"%g\" y=\"24\">Search</text>\n", w.width - 110);
     buf_printf(out, "<text id=\"ic\" class=\"button on\" x=\"%g\" y=\"24\">ic</text>\n", w.width - 24);
-    for (size_t i = 0; i < l->n_frames; i++) put_frame(&w, &l->frames[i]);
+    parallel_write(out, l->n_frames, put_frames, &w);
     buf_printf(out,
                "<text id=\"details\" x=\"10\" y=\"%g\"> </text>\n<text id=\"matched\" x=\"%g\" y=\"%g\"> "
                "</text>\n</svg>\n",

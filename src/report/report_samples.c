@@ -158,14 +158,13 @@ static void raw_head(struct report *r, struct buf *out)
 
 static void pad_number(struct buf *out, int64_t value, int width)
 {
-    char digits[24];
-    int n = 0;
+    char text[24], *end = text + sizeof text, *at = end;
     uint64_t u = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do digits[n++] = (char)('0' + u % 10);
+    do *--at = (char)('0' + u % 10);
     while (u /= 10);
-    if (value < 0) digits[n++] = '-';
-    for (int i = n; i < width; i++) buf_char(out, ' ');
-    while (n) buf_char(out, digits[--n]);
+    if (value < 0) *--at = '-';
+    while (end - at < width) *--at = ' '; /* width: at most 20 */
+    buf_add(out, at, (size_t)(end - at));
 }
 
 static void raw_location(const struct profile *p, const struct location *l, struct buf *out)
@@ -204,6 +203,12 @@ struct id_text {
     char text[23];
     uint8_t len;
 };
+
+static void raw_locations(void *context, size_t first, size_t end, struct buf *out)
+{
+    const struct profile *p = context;
+    for (size_t i = first; i < end; i++) raw_location(p, &p->locations[i], out);
+}
 
 struct raw_writing {
     struct report *r;
@@ -265,7 +270,7 @@ int report_raw(struct report *r, struct buf *out, struct err *err)
     parallel_write(out, p->n_samples, raw_samples, &w);
     mem_free(w.ids);
     buf_str(out, "Locations\n");
-    for (size_t i = 0; i < p->n_locations; i++) raw_location(p, &p->locations[i], out);
+    parallel_write(out, p->n_locations, raw_locations, (void *)p);
     buf_str(out, "Mappings\n");
     for (size_t i = 0; i < p->n_mappings; i++) {
         const struct mapping *m = &p->mappings[i];
