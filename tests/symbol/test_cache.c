@@ -96,6 +96,20 @@ TEST(an_image_says_what_the_debug_information_says)
     size_t n_different = count_different(addresses, &r, hits);
     if (n_different) printf("# %zu of %d differ\n", n_different, N);
     CHECK(n_different <= N / 10000);
+    struct symbol_result short_one;
+    REQUIRE(image_lookup(image, addresses, N, &(struct image_want){.n_threads = 2, .one_name = true},
+                         &short_one));
+    REQUIRE(short_one.first_frame[N] == r.first_frame[N]);
+    size_t n_wrong = 0;
+    for (size_t i = 0; i < r.first_frame[N]; i++) {
+        const struct symbol_frame *f = &short_one.frames[i];
+        n_wrong += !same(f->function, r.frames[i].function) || !same(f->file, r.frames[i].file) ||
+                   f->function_bytes != (f->function ? strlen(f->function) : 0) ||
+                   f->file_bytes != (f->file ? strlen(f->file) : 0) ||
+                   (f->linkage_name && f->function != f->linkage_name);
+    }
+    CHECK_INT(n_wrong, 0);
+    symbol_result_free(&short_one);
     symbol_result_free(&r);
     image_free(image);
     mem_free(hits);
