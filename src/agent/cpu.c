@@ -1,13 +1,12 @@
 /* cpu.c - the CPU profiler: one timer for each thread, on the clock of the CPU time of that very thread. A
  * perf event where those may be used (cpu_event.h): it fires when it is due. Else a timer of the kernel,
- * which looks at it at its tick (4 ms): samples are right in number but late by up to a tick, and what a
- * thread does after the last tick of its life is not seen.
+ * which looks at it at its tick (4 ms), helped by cpu_late.h: samples are right in number but late, and what
+ * a thread does after it was last looked at in its life is not seen.
  *
  * The first period is cut at random, so that threads which live shorter than a period are counted
- * as often as they deserve. Periods the kernel could not deliver one by one (its tick is coarser) come as
- * overruns and weigh in. What should have come and did not (a thread that blocks every signal, one that ended
- * before the tick, a table that was full) is known from the thread's own CPU clock and is written into the
- * profile as lost.
+ * as often as they deserve. How many periods a signal stands for is read from the thread's clock. What should
+ * have come and did not (a thread that blocks every signal, one that ended before the tick, a table that was
+ * full) is known from the thread's own CPU clock and is written into the profile as lost.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,6 +18,7 @@
 
 #include "agent/capture.h"
 #include "agent/config.h"
+#include "agent/cpu_late.h"
 #include "agent/profsignal.h"
 #include "agent/random.h"
 #include "agent/tables.h"
@@ -37,27 +37,15 @@ static uint64_t n_lost_blocked, n_lost_ended,
     n_lost_threads; /* of threads that block the signal; of threads that
                       ended before it came; threads that got no timer */
 
-/* The kernel's name for "CPU time of thread tid" (posix-timers.h: ~tid, per thread, scheduler's clock). */
-static clockid_t thread_clock(uint32_t tid)
-{
-    return (clockid_t)((~(unsigned)tid << 3) | 4 | 2);
-}
-
-static int64_t thread_cpu_ns(uint32_t tid)
-{
-    struct timespec t;
-    if (syscall(SYS_clock_gettime, thread_clock(tid), &t)) return -1;
-    return t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool arm(struct capture *c, uint32_t index)
 {
     struct capture_thread *t = &c->threads[index];
     uint32_t tid = c->counts[index].tid;
     int64_t first_ns = 1 + (int64_t)(random_number() % (uint64_t)c->period_ns);
-    t->begin_cpu_ns = thread_cpu_ns(tid);
+    t->begin_cpu_ns = threads_cpu_ns(tid);
     c->counts[index].first_due_ns = t->begin_cpu_ns + first_ns;
-    c->counts[index].n_due = 0;
+    atomic_store(&c->counts[index].n_due, 0);
+    atomic_store(&c->counts[index].is_called, false);
     if (uses_events) {
         if (cpu_event_open(&t->event, tid, index, first_ns, event_signal)) return true;
     }
@@ -68,7 +56,7 @@ static bool arm(struct capture *c, uint32_t index)
     event.sigev_value.sival_ptr = sampler_signal_value(SAMPLER_CPU, index);
     event._sigev_un._tid = (pid_t)tid;
     /* libc's timer_create may allocate; the kernel's does what we want. */
-    if (syscall(SYS_timer_create, thread_clock(tid), &event, &t->timer)) return false;
+    if (syscall(SYS_timer_create, threads_clock(tid), &event, &t->timer)) return false;
     t->has_timer = true;
     struct itimerspec spec = {.it_interval = {c->period_ns / 1000000000, c->period_ns % 1000000000},
                               .it_value = {first_ns / 1000000000, first_ns % 1000000000}};
@@ -117,7 +105,7 @@ static void scan(void)
         struct capture_thread *t = &now.threads[i];
         if (!t->used) continue;
         if (t->seen) {
-            if (reads_clocks) t->last_cpu_ns = thread_cpu_ns(now.counts[i].tid);
+            if (reads_clocks) t->last_cpu_ns = threads_cpu_ns(now.counts[i].tid);
             continue;
         }
         n_lost_ended += missing(i, t->last_cpu_ns, slack());
@@ -158,12 +146,19 @@ static void thread_ended(uint32_t tid)
     pthread_mutex_lock(&lock);
     int64_t index = running ? capture_thread_find(&now, tid) : -1;
     if (index >= 0) {
-        n_lost_ended += missing((uint32_t)index, thread_cpu_ns(tid), 0);
+        n_lost_ended += missing((uint32_t)index, threads_cpu_ns(tid), 0);
         disarm(&now.threads[index]);
         capture_thread_remove(&now, (uint32_t)index);
     }
     pthread_mutex_unlock(&lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void call_late_threads(void)
+{
+    pthread_mutex_lock(&lock);
+    if (running) cpu_late_call(&now);
+    pthread_mutex_unlock(&lock);
 }
 
 static int cpu_start(const struct kind_options *options, struct err *err)
@@ -185,6 +180,7 @@ static int cpu_start(const struct kind_options *options, struct err *err)
         threads_on_end(thread_ended);
         atomic_fetch_add(&threads_watched, 1);
         scan();
+        if (!uses_events) cpu_late_start(call_late_threads, now.period_ns);
     }
     pthread_mutex_unlock(&lock);
     return status;
@@ -199,13 +195,14 @@ static void cpu_tick(void)
 
 static void cpu_stop(void)
 {
+    cpu_late_stop(); /* without the lock: it may be waiting for it */
     pthread_mutex_lock(&lock);
     if (running) {
         scan();
         for (uint32_t i = 0; i < now.n_threads; i++) {
             struct capture_thread *t = &now.threads[i];
             if (!t->used) continue;
-            n_lost_blocked += missing(i, thread_cpu_ns(now.counts[i].tid), slack());
+            n_lost_blocked += missing(i, threads_cpu_ns(now.counts[i].tid), slack());
             cpu_event_silence(&t->event);
         }
         atomic_fetch_sub(&threads_watched, 1);
@@ -270,6 +267,7 @@ static void cpu_forked(void)
     now = (struct capture){0};
     atomic_store(&sampler_of[SAMPLER_CPU].table, NULL);
     atomic_store(&threads_watched, 0);
+    cpu_late_forked();
 }
 
 static const struct kind cpu_kind = {

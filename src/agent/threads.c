@@ -84,6 +84,19 @@ char threads_state(uint32_t tid)
     return close_paren && close_paren[1] == ' ' ? close_paren[2] : 0;
 }
 
+/* posix-timers.h of the kernel: ~tid, per thread, scheduler's clock. */
+clockid_t threads_clock(uint32_t tid)
+{
+    return (clockid_t)((~(unsigned)tid << 3) | 4 | 2);
+}
+
+int64_t threads_cpu_ns(uint32_t tid)
+{
+    struct timespec t;
+    if (syscall(SYS_clock_gettime, threads_clock(tid), &t)) return -1;
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 bool threads_blocks_signal(uint32_t tid, int signal_number)
 {
     char text[4096];

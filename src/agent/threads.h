@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define THREAD_NAME_BYTES 16
 
@@ -16,6 +17,10 @@ bool threads_name(uint32_t tid, char name[THREAD_NAME_BYTES]); /* false (and "")
 
 /* 'R' running, 'S' sleeping, 'D' waiting for a disk ...; 0 when it is gone. */
 char threads_state(uint32_t tid);
+
+/* The CPU time of one thread: the kernel's name for its clock, and what it shows now; -1 when it is gone. */
+clockid_t threads_clock(uint32_t tid);
+int64_t threads_cpu_ns(uint32_t tid);
 
 /* Does the thread block this signal? Then it is never sent one. */
 bool threads_blocks_signal(uint32_t tid, int signal_number);

@@ -183,7 +183,7 @@ static bool measure(double least_ratio, double hz, unsigned n_threads, double le
 
 static void within(double least_ratio, double hz, unsigned n_threads, double least_s, double step_s)
 {
-    for (unsigned attempt = 0; attempt < 2; attempt++) {
+    for (unsigned attempt = 0; attempt < 3; attempt++) {
         if (measure(least_ratio, hz, n_threads, least_s, step_s)) return;
         output_free(&result);
     }
@@ -202,11 +202,18 @@ TEST(every_thread_within_two_percent_at_1_khz)
     within(0.98, 1000, 8, 0.2, 0.02);
 }
 
-/* What a thread does after the last tick it sees does not count: on a busy machine that may be some 20 ms. */
+/* What a thread does after it was last looked at does not count: on a busy machine that may be some 20 ms. */
+TEST(by_cpu_timers_at_100_hz)
+{
+    start("listen=off,perf=0");
+    within(0.98, 100, 3, 1.0, 0.1);
+    CHECK(has_comment("CPU timers"));
+}
+
 TEST(by_cpu_timers_at_1_khz)
 {
     start("listen=off,perf=0");
-    within(0.94, 1000, 4, 0.6, 0.1);
+    within(0.98, 1000, 3, 1.0, 0.1);
     CHECK(has_comment("CPU timers"));
 }
 

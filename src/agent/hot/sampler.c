@@ -32,16 +32,17 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
 }
 
 /* How many samples of this thread are due since the last time, by its own clock: signals of events do not
- * queue. The event's timer may run a little ahead of the clock. */
+ * queue, timers wait for the kernel's tick. An event's timer may run a little ahead of the clock. */
 static int64_t samples_due(struct sampler_thread *thread, int64_t period_ns)
 {
     struct timespec t = {0, 0};
     raw_syscall4(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&t, 0, 0);
     int64_t since_first_ns = t.tv_sec * 1000000000 + t.tv_nsec - thread->first_due_ns + period_ns / 8;
     uint64_t n = since_first_ns < 0 ? 0 : 1 + (uint64_t)(since_first_ns / period_ns);
-    int64_t due = n > thread->n_due ? (int64_t)(n - thread->n_due) : 0;
-    thread->n_due += (uint64_t)due;
-    return due;
+    uint64_t before = atomic_load_explicit(&thread->n_due, memory_order_relaxed);
+    if (n <= before) return 0;
+    atomic_store_explicit(&thread->n_due, n, memory_order_relaxed);
+    return (int64_t)(n - before);
 }
 
 static void handle_event(int fd, bool is_first, void *ucontext)
@@ -75,12 +76,18 @@ void sampler_handle(int signal_number, siginfo_t *info, void *ucontext)
     unsigned which = (unsigned)(value >> 32) ^ SAMPLER_MARK;
     if (which >= SAMPLER_COUNT || (info->si_code != SI_TIMER && info->si_code != SI_QUEUE)) return;
     struct sampler *s = &sampler_of[which];
-    /* A timer fires on the tick of the kernel: periods that went by since the last one are its overruns. */
-    int64_t n = info->si_code == SI_TIMER && info->si_overrun > 0 ? 1 + (int64_t)info->si_overrun : 1;
     unsigned ticket = epoch_enter(&sampler_epoch);
     struct stack_table *table = atomic_load(&s->table);
-    uint32_t thread = (uint32_t)value & ~SAMPLER_ASLEEP;
+    uint32_t index = (uint32_t)value & ~SAMPLER_ASLEEP;
     enum sampler_state state = (uint32_t)value & SAMPLER_ASLEEP ? SAMPLER_SLEEPING : SAMPLER_RUNNING;
-    if (table && thread < s->n_threads) count(s, table, &s->threads[thread], n, state, ucontext);
+    if (table && index < s->n_threads) {
+        struct sampler_thread *thread = &s->threads[index];
+        int64_t n = 1;
+        if (which == SAMPLER_CPU) {
+            if (info->si_code == SI_QUEUE) atomic_store(&thread->is_called, false);
+            n = samples_due(thread, atomic_load_explicit(&s->weight, memory_order_relaxed));
+        }
+        if (n > 0) count(s, table, thread, n, state, ucontext);
+    }
     epoch_leave(&sampler_epoch, ticket);
 }

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/hot/epoch.h"
@@ -19,9 +20,10 @@ enum { SAMPLER_CPU, SAMPLER_WALL, SAMPLER_COUNT };
 struct sampler_thread { /* one thread in one capture; the handler counts into it */
     uint32_t tid;
     _Atomic uint64_t n_samples;
-    /* On the thread's CPU clock: when the first sample is due; and (perf events) how many were seen due. */
+    /* On the thread's CPU clock: when the first sample is due; and how many were seen due. */
     int64_t first_due_ns;
-    uint64_t n_due;
+    _Atomic uint64_t n_due; /* changed by the thread itself alone */
+    _Atomic bool is_called; /* CPU timers: a signal was sent beside the timer's and has not come yet */
 };
 
 struct sampler {
