@@ -94,6 +94,12 @@ static void keep_type(struct profile *p, enum profile_type type)
                 if (!strcmp(kinds[type].columns[i], profile_text(p, p->sample_types[k].type)))
                     p->default_sample_type = p->sample_types[k].type;
     }
+    /* A period is of one of the columns; that of another type's would keep profiles of this one apart. */
+    if (!is_column_of(type, profile_text(p, p->period_type.type))) {
+        p->period_type = (struct value_type){0};
+        p->has_period_type = false;
+        p->period = 0;
+    }
     mem_free(kept);
     mem_free(ones);
 }
