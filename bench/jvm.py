@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """make bench-jvm: what profiling costs a JVM (on and off in turns), and reading a 1 GB recording beside jfrconv.
 
-  BENCH_ROUNDS=12 BENCH_SECONDS=2    rounds of on and off, and how long each
-  BENCH_JFR_MB=1024                  size of the recording
+  BENCH_SECONDS=14        how long each kind of profiling is measured
+  BENCH_JFR_MB=1024       size of the recording
 """
-import os, pathlib, shutil, statistics, subprocess, sys, time
+import math, os, pathlib, shutil, statistics, subprocess, sys, time
 
 BENCH = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(BENCH), str(BENCH.parent / "tests" / "jvm")]
@@ -12,7 +12,7 @@ sys.argv[1:] = []
 import side_by_side as bench  # noqa: E402
 from jvmtest import *  # noqa: E402,F403
 
-ROUNDS, SECONDS = int(os.environ.get("BENCH_ROUNDS", "12")), float(os.environ.get("BENCH_SECONDS", "2"))
+SECONDS = float(os.environ.get("BENCH_SECONDS", "14"))
 JFR_MB = int(os.environ.get("BENCH_JFR_MB", "1024"))
 CONFIGURATIONS = (("cpu, 10 ms", ["--event", "cpu"]), ("cpu, 1 ms", ["--event", "cpu", "--interval", "1ms"]),
                   ("alloc, 2 MB (StarRocks)", ["--event", "alloc", "--alloc-interval", "2m"]),
@@ -20,43 +20,64 @@ CONFIGURATIONS = (("cpu, 10 ms", ["--event", "cpu"]), ("cpu, 1 ms", ["--event", 
                   ("cpu + alloc + lock + wall", ["--event", "cpu,alloc,lock,wall"]))
 
 
-def mark(java):
-    before = java.output().count("done ")
-    java.say("mark")
-    while java.output().count("done ") == before:
-        time.sleep(0.01)
-    words = dict(w.split("=") for w in java.output().split("done ")[-1].split())
-    return int(words["ops"]), int(words["cpu"])
+PIECE_S = 0.25  # CPU time of one piece of work
+MIN_SESSIONS = 4
 
 
-def cost(java):
-    """CPU nanoseconds of the whole process for one operation, over SECONDS."""
-    ops, cpu = mark(java)
-    time.sleep(SECONDS)
-    ops2, cpu2 = mark(java)
-    return (cpu2 - cpu) / max(1, ops2 - ops)
+def cpu_s(pid):
+    """CPU time of a whole process, by its own clock of nanoseconds."""
+    return time.clock_gettime_ns(~pid << 3 | 2) / 1e9
+
+
+def piece(java, batches):
+    """CPU seconds of the whole JVM (its compiler, collector and profiler too) for a fixed amount of work."""
+    before = cpu_s(java.pid)
+    java.work(str(batches))
+    return cpu_s(java.pid) - before
+
+
+def warmed_up(home):
+    """A JVM whose work is compiled, and how much work is a piece."""
+    java = Java("Bench", home=home, options=("-Xms512m", "-Xmx512m"))
+    batches, begin = 16, time.monotonic()
+    while True:
+        spent = piece(java, batches)
+        if spent >= PIECE_S / 2 and time.monotonic() - begin > 4:
+            return java, max(1, int(batches * PIECE_S / spent))
+        if spent < PIECE_S / 2:
+            batches *= 2
+
+
+def interval_of_median(values):
+    """Between which of the sorted values the true median is in 95 of 100 cases, whatever the distribution."""
+    values, n = sorted(values), len(values)
+    below, rank = 0.0, 0
+    while rank < n // 2 and below + math.comb(n, rank) / 2 ** n <= 0.025:
+        below += math.comb(n, rank) / 2 ** n
+        rank += 1
+    return values[max(0, rank - 1)], values[n - max(1, rank)]
 
 
 def overhead(major, home):
-    print(f"\nWhat profiling costs: CPU time for the same work, JDK {major}, {ROUNDS} rounds of {SECONDS:g} s off and on")
-    print(f"  {'':42}{'median':>9}{'quartiles':>18}")
-    java = Java("Bench", home=home)
+    java, batches = warmed_up(home)
+    print(f"\nWhat profiling costs: CPU time of the JVM for the same work, JDK {major}; pairs of {PIECE_S:g} s off and on, in turns")
+    print(f"  {'':42}{'median':>9}{'95 % interval':>18}{'pairs':>8}")
     for name, options in CONFIGURATIONS:
-        ratios = []
-        for round_number in range(ROUNDS):
-            # Off and on change places every round: a machine that gets slower is not taken for overhead.
-            def on():
-                collector = Collector(java, *options, "-o", "bench.pb.gz")
-                value = cost(java)
-                collector.end()
-                return value
-            if round_number % 2:
-                with_it, without = on(), cost(java)
-            else:
-                without, with_it = cost(java), on()
-            ratios.append(with_it / without - 1)
-        low, middle, high = statistics.quantiles(ratios, n=4)
-        print(f"  {name:42}{middle * 100:+8.1f}%{low * 100:+9.1f} ..{high * 100:+6.1f}%", flush=True)
+        ratios, end = [], time.monotonic() + SECONDS
+        # The first session compiles what the profiler runs in; it does not count.
+        session = -1
+        while session < MIN_SESSIONS or time.monotonic() < end:
+            # off on on off: a machine that gets slower or faster in these seconds is not taken for overhead.
+            off = piece(java, batches)
+            collector = Collector(java, *options, "-o", "bench.pb.gz")
+            on, on2 = piece(java, batches), piece(java, batches)
+            collector.end()
+            off2 = piece(java, batches)
+            if session >= 0:
+                ratios += [on / off - 1, on2 / off2 - 1]
+            session += 1
+        low, high = interval_of_median(ratios)
+        print(f"  {name:42}{statistics.median(ratios) * 100:+8.1f}%{low * 100:+9.1f} ..{high * 100:+6.1f}%{len(ratios):8}", flush=True)
     java.end()
 
 

@@ -1,13 +1,12 @@
-import com.sun.management.OperatingSystemMXBean;
-import java.lang.management.ManagementFactory;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.Executors;
 
-/** Deep calls, maps and short waits on two threads, for the benchmark of overhead; "mark" tells operations and CPU time so far. */
+/** Deep calls, maps and short waits on two threads, for the benchmark of overhead; "go N" does N batches on each. */
 public class Bench {
-    static final AtomicLong operations = new AtomicLong();
+    static long operations; // under shared
     static final Object shared = new Object();
     static volatile Object keep;
 
@@ -34,31 +33,28 @@ public class Bench {
         return sum;
     }
 
-    static void run() {
-        while (true) {
+    static void run(int batches) {
+        for (int batch = 0; batch < batches; batch++) {
             Map<Integer, String> map = new HashMap<>();
             long sum = 0;
             for (int i = 0; i < 20; i++) sum += STEPS[i & 1].go(40, map);
             keep = map;
             synchronized (shared) {
-                operations.addAndGet(20 + (sum & 0));
+                operations += 20 + (sum & 0);
             }
         }
     }
 
     public static void main(String[] arguments) throws Exception {
-        var os = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-        for (int i = 0; i < 2; i++) {
-            Thread thread = new Thread(Bench::run, "bench-" + i);
-            thread.setDaemon(true);
-            thread.start();
-        }
-        Thread.sleep(4000);
+        var threads = Executors.newFixedThreadPool(2);
         System.out.println("ready");
         Scanner in = new Scanner(System.in);
         while (in.hasNextLine()) {
-            in.nextLine();
-            System.out.println("done ops=" + operations.get() + " cpu=" + os.getProcessCpuTime());
+            int batches = Integer.parseInt(in.nextLine().split(" ")[1]);
+            var both = List.of(threads.submit(() -> run(batches)), threads.submit(() -> run(batches)));
+            for (var one : both) one.get();
+            System.out.println("done ops=" + operations);
         }
+        threads.shutdown();
     }
 }
