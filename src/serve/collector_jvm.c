@@ -172,6 +172,9 @@ static void *run_session(void *context)
     }
     if (!(o.duration_s > 0)) o.duration_s = 1; /* the heap alone: what is alive of what was seen */
     o.jstack_depth = (unsigned)cluster_setting_int(c->cluster, CONF_PROC_PROFILE_JSTACK_DEPTH);
+    o.alloc_interval_bytes = (uint64_t)cluster_setting_int(c->cluster, CONF_FE_ALLOC_INTERVAL_BYTES);
+    char *library = cluster_setting_text(c->cluster, CONF_ASYNC_PROFILER_LIB);
+    o.library = *library ? library : NULL;
     int bad = find_jvm(&s->node, &proc, &err);
     if (!bad) bad = jvm_collect(&proc, &o, &got, &err);
     for (size_t i = 0; i < s->n_captures; i++) {
@@ -183,6 +186,7 @@ static void *run_session(void *context)
         capture_ended(s->captures[i], code, code ? NULL : &p, text);
     }
     profile_free(got.profile);
+    mem_free(library);
     mem_free(s);
     pthread_mutex_lock(&c->lock);
     c->n_own_threads--;

@@ -70,6 +70,12 @@ static const struct conf_key_info keys[CONF_N_KEYS] = {
                         "error, warn, info or debug"},
     [CONF_FE_JVM] = {"fe_jvm", CONF_TEXT, "String", "com.starrocks.StarRocksFE", 0, 0, CONF_OWN_FILE, false,
                      "this host's frontend: a pid, a main class, or a port it listens on; empty: none"},
+    [CONF_FE_ALLOC_INTERVAL_BYTES] = {"fe_alloc_interval_bytes", CONF_INT, "long", "2097152", 1024,
+                                      (int64_t)1 << 40, CONF_OWN_FILE, true,
+                                      "a frontend's allocations are sampled once in so many bytes"},
+    [CONF_ASYNC_PROFILER_LIB] = {"async_profiler_lib", CONF_TEXT, "String", "", 0, 0, CONF_OWN_FILE, false,
+                                 "libasyncProfiler.so for frontends; empty: where tools/setup or a package "
+                                 "put it"},
     [CONF_SYMBOL_PATH] = {"symbol_path", CONF_TEXT, "String", "", 0, 0, CONF_OWN_FILE, false,
                           "folders, separated by ':', with binaries and debug files of the nodes"},
 };

@@ -175,12 +175,16 @@ static int jvm_profile(void *context, const struct sql_node *node, const char *t
                   : !strcmp(type, "heap") ? JVM_EVENT_ALLOC | JVM_EVENT_LIVE
                                           : JVM_EVENT_LOCK,
         .jstack_depth = (unsigned)cluster_setting_int(of(context), CONF_PROC_PROFILE_JSTACK_DEPTH),
+        .alloc_interval_bytes = (uint64_t)cluster_setting_int(of(context), CONF_FE_ALLOC_INTERVAL_BYTES),
         .is_cancelled = cancel ? cancel->is_asked : NULL,
         .context = cancel ? cancel->context : NULL,
     };
+    char *library = cluster_setting_text(of(context), CONF_ASYNC_PROFILER_LIB);
+    if (*library) options.library = library;
     int rc = jvm_find(target, &proc, err);
     if (!rc) rc = jvm_collect(&proc, &options, &got, err);
     if (!rc) *ret_profile = got.profile;
+    mem_free(library);
     return rc;
 }
 
