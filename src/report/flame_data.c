@@ -1,8 +1,9 @@
 /* flame_data.c - see flame_data.h for the bytes.
  *
- * Stacks are merged by function name, root first, into a tree of small records found through one hash table
- * of (parent, function). Names, not function records, decide what is equal: two builds compared with each
- * other share nothing else.
+ * Stacks are merged by function name, root first. Names, not function records, decide what is equal: two
+ * builds compared with each other share nothing else. All stacks are sorted first (flame_sort.h): those below
+ * one node then stand side by side, so that the tree is made in one walk, and what a node weighs is a
+ * difference of two prefix sums.
  */
 #include "report/flame_data.h"
 
@@ -12,10 +13,12 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "report/flame_sort.h"
 
 struct node {
     uint32_t function, parent;
-    uint32_t last_child; /* the child found last time: the next sample often goes the same way */
+    uint32_t first, end; /* the distinct stacks that run through it */
+    uint32_t self;       /* the distinct stack that ends here + 1; 0: none does */
 };
 
 struct function_facts {
@@ -27,62 +30,21 @@ struct tree {
     struct strtab names, files, modules; /* a name's id is the function's id while the tree grows */
     struct function_facts *functions;
     size_t n_functions, cap_functions;
-    struct node *nodes;
+    struct flame_stacks stacks; /* of functions; its number of a stack is ours */
+    int64_t *values;            /* n_stacks * n_values; after sorting: n_distinct * n_values */
+    size_t cap_values, n_values, n_distinct;
+    struct node *nodes; /* in preorder */
     size_t n_nodes, cap_nodes;
-    int64_t *self; /* n_nodes * n_values */
-    size_t cap_self, n_values;
-    uint32_t *slots; /* open addressing over (parent, function): node + 1 */
-    size_t n_slots;
 };
 
-/* ---- growing the tree ---- */
+/* ---- functions ---- */
+
 
 static uint32_t tree_function(struct tree *t, const char *name, size_t len)
 {
     uint32_t id = strtab_add(&t->names, name, len);
     while (t->n_functions <= id)
         *VEC_PUSH(t->functions, t->n_functions, t->cap_functions) = (struct function_facts){0};
-    return id;
-}
-
-static void tree_rehash(struct tree *t)
-{
-    mem_free(t->slots);
-    t->n_slots = t->n_slots ? t->n_slots * 2 : 4096;
-    t->slots = mem_zalloc(t->n_slots * sizeof *t->slots);
-    for (size_t i = 1; i < t->n_nodes; i++) {
-        size_t at = hash_u64((uint64_t)t->nodes[i].parent << 32 | t->nodes[i].function) & (t->n_slots - 1);
-        while (t->slots[at]) at = (at + 1) & (t->n_slots - 1);
-        t->slots[at] = (uint32_t)i + 1;
-    }
-}
-
-static uint32_t tree_add_node(struct tree *t, uint32_t parent, uint32_t function)
-{
-    uint32_t id = (uint32_t)t->n_nodes;
-    *VEC_PUSH(t->nodes, t->n_nodes, t->cap_nodes) = (struct node){.function = function, .parent = parent};
-    if (t->cap_self < t->n_nodes * t->n_values)
-        t->self = mem_grow(t->self, &t->cap_self, t->n_nodes * t->n_values, sizeof *t->self);
-    if (t->n_values) memset(t->self + (size_t)id * t->n_values, 0, t->n_values * sizeof *t->self);
-    return id;
-}
-
-static uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function)
-{
-    uint32_t last = t->nodes[parent].last_child;
-    if (last && t->nodes[last].function == function) return last;
-    if (t->n_nodes * 2 >= t->n_slots) tree_rehash(t);
-    size_t at = hash_u64((uint64_t)parent << 32 | function) & (t->n_slots - 1);
-    for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
-        uint32_t id = t->slots[at] - 1;
-        if (t->nodes[id].parent == parent && t->nodes[id].function == function) {
-            t->nodes[parent].last_child = id;
-            return id;
-        }
-    }
-    uint32_t id = tree_add_node(t, parent, function);
-    t->slots[at] = id + 1;
-    t->nodes[parent].last_child = id;
     return id;
 }
 
@@ -137,31 +99,80 @@ static void list_location(struct tree *t, const struct profile *p, size_t index,
     }
 }
 
+/* ---- stacks and nodes ---- */
+
 /* column_of[i]: where the profile's i-th sample type goes in a node's values; SIZE_MAX: nowhere. */
 static void tree_add_profile(struct tree *t, const struct profile *p, const size_t *column_of)
 {
     struct function_list list = {0};
-    size_t *start = mem_array(p->n_locations + 1, sizeof *start);
+    size_t *start = mem_array(p->n_locations + 1, sizeof *start), n_functions = 0;
     for (size_t i = 0; i < p->n_locations; i++) {
         start[i] = list.n_items;
         list_location(t, p, i, &list);
     }
     start[p->n_locations] = list.n_items;
+    uint64_t n_frames = p->n_samples ? p->sample_location_start[p->n_samples] : 0;
+    for (uint64_t i = 0; i < n_frames; i++)
+        n_functions += start[p->sample_locations[i] + 1] - start[p->sample_locations[i]];
+    flame_stacks_reserve(&t->stacks, p->n_samples, n_functions);
+    size_t n_values = (t->stacks.n + p->n_samples) * t->n_values;
+    if (n_values > t->cap_values) t->values = mem_grow(t->values, &t->cap_values, n_values, sizeof *t->values);
     for (size_t s = 0; s < p->n_samples; s++) {
         const uint32_t *frames = profile_sample_frames(p, s);
-        uint32_t at = 0;
+        int64_t *into = t->values + t->stacks.n * t->n_values;
         for (size_t i = profile_sample_depth(p, s); i-- > 0;)
             for (size_t k = start[frames[i]]; k < start[frames[i] + 1]; k++)
-                at = tree_child(t, at, list.items[k]);
-        const int64_t *values = profile_sample_values(p, s);
-        for (size_t i = 0; i < p->n_sample_types; i++) {
-            if (column_of[i] == SIZE_MAX) continue;
-            int64_t *into = &t->self[at * t->n_values + column_of[i]];
-            *into = add_saturated(*into, values[i]);
-        }
+                flame_stacks_push(&t->stacks, list.items[k]);
+        flame_stacks_end(&t->stacks);
+        if (t->n_values) memset(into, 0, t->n_values * sizeof *into);
+        for (size_t i = 0; i < p->n_sample_types; i++)
+            if (column_of[i] != SIZE_MAX) into[column_of[i]] = add_saturated(0, profile_sample_values(p, s)[i]);
     }
     mem_free(start);
     mem_free(list.items);
+}
+
+/* Makes the nodes of the sorted stacks, and the values of equal stacks one. */
+static void tree_build(struct tree *t)
+{
+    uint32_t *order = flame_stacks_sort(&t->stacks);
+    int64_t *values = mem_array(t->stacks.n * t->n_values, sizeof *values);
+    uint32_t *path = NULL; /* the nodes of the stack before; path[0] is the root */
+    size_t n_path = 1, cap_path = 0;
+    struct flame_stack_view before = {0};
+    *VEC_PUSH(t->nodes, t->n_nodes, t->cap_nodes) = (struct node){0};
+    path = mem_grow(path, &cap_path, 1, sizeof *path);
+    path[0] = 0;
+    for (size_t i = 0; i < t->stacks.n; i++) {
+        struct flame_stack_view stack = flame_stack_view(&t->stacks, order[i]);
+        const int64_t *more = t->values + (size_t)order[i] * t->n_values;
+        size_t common = flame_stack_common(&stack, &before);
+        bool is_new = !i || common < stack.n || common < before.n;
+        if (is_new) {
+            uint32_t number = (uint32_t)t->n_distinct++;
+            while (n_path > common + 1) t->nodes[path[--n_path]].end = number;
+            if (stack.n + 1 > cap_path) path = mem_grow(path, &cap_path, stack.n + 1, sizeof *path);
+            for (size_t d = common; d < stack.n; d++) {
+                uint32_t node = (uint32_t)t->n_nodes;
+                *VEC_PUSH(t->nodes, t->n_nodes, t->cap_nodes) =
+                    (struct node){.function = stack.items[d], .parent = path[d], .first = number};
+                path[d + 1] = node;
+            }
+            n_path = stack.n + 1;
+            t->nodes[path[stack.n]].self = number + 1;
+            if (t->n_values)
+                memcpy(values + (size_t)number * t->n_values, more, t->n_values * sizeof *values);
+        } else {
+            int64_t *sum = values + (t->n_distinct - 1) * t->n_values;
+            for (size_t c = 0; c < t->n_values; c++) sum[c] = add_saturated(sum[c], more[c]);
+        }
+        before = stack;
+    }
+    while (n_path) t->nodes[path[--n_path]].end = (uint32_t)t->n_distinct;
+    mem_free(path);
+    mem_free(order);
+    mem_free(t->values);
+    t->values = values;
 }
 
 /* ---- order and size ---- */
@@ -170,15 +181,15 @@ static void tree_add_profile(struct tree *t, const struct profile *p, const size
  * parent's. */
 static double *tree_weights(const struct tree *t)
 {
-    size_t n = t->n_nodes, k = t->n_values;
-    double *sum = mem_array(n * k, sizeof *sum), *weight = mem_array(n, sizeof *weight);
-    for (size_t i = 0; i < n * k; i++) sum[i] = fabs((double)t->self[i]);
-    for (size_t i = n; i-- > 1;)
-        for (size_t c = 0; c < k; c++) sum[t->nodes[i].parent * k + c] += sum[i * k + c];
-    for (size_t i = 0; i < n; i++) {
+    size_t n = t->n_distinct, k = t->n_values;
+    double *sum = mem_array((n + 1) * k, sizeof *sum), *weight = mem_array(t->n_nodes, sizeof *weight);
+    for (size_t c = 0; c < k; c++) sum[c] = 0;
+    for (size_t i = 0; i < n * k; i++) sum[i + k] = sum[i] + fabs((double)t->values[i]);
+    for (size_t i = 0; i < t->n_nodes; i++) {
+        const double *low = sum + t->nodes[i].first * k, *high = sum + t->nodes[i].end * k, *all = sum + n * k;
         weight[i] = 0;
         for (size_t c = 0; c < k; c++) {
-            double share = sum[c] > 0 ? sum[i * k + c] / sum[c] : 0;
+            double share = all[c] > 0 ? (high[c] - low[c]) / all[c] : 0;
             if (share > weight[i]) weight[i] = share;
         }
     }
@@ -186,22 +197,73 @@ static double *tree_weights(const struct tree *t)
     return weight;
 }
 
-static int compare_doubles_down(const void *a, const void *b)
+/* The item that would stand at `rank` if all were sorted downwards. Reorders items. */
+static double select_down(double *items, size_t n, size_t rank)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? 1 : x > y ? -1 : 0;
+    size_t from = 0, to = n;
+    while (to - from > 1) {
+        double a = items[from], b = items[from + (to - from) / 2], c = items[to - 1];
+        double pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+        size_t high = from, at = from, low = to; /* [from,high) greater, [high,at) equal, [low,to) less */
+        while (at < low) {
+            double x = items[at];
+            if (x > pivot) {
+                items[at++] = items[high];
+                items[high++] = x;
+            } else if (x < pivot) {
+                items[at] = items[--low];
+                items[low] = x;
+            } else {
+                at++;
+            }
+        }
+        if (rank < high)
+            to = high;
+        else if (rank < low)
+            return pivot;
+        else
+            from = low;
+    }
+    return items[from];
 }
 
 /* The weight below which nodes go, so that at most max_nodes stay. */
 static double weight_limit(const double *weight, size_t n, size_t max_nodes)
 {
     if (n <= max_nodes) return -1;
-    double *sorted = mem_array(n, sizeof *sorted);
-    memcpy(sorted, weight, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_doubles_down);
-    double limit = sorted[max_nodes];
-    mem_free(sorted);
+    double *items = mem_array(n, sizeof *items);
+    memcpy(items, weight, n * sizeof *items);
+    double limit = select_down(items, n, max_nodes);
+    mem_free(items);
     return nextafter(limit, 2); /* equals of the first one too many go as well */
+}
+
+/* Takes the nodes out that weigh less than limit: all that is below one goes with it. Those left keep their
+ * order; ret_has_smaller[node]: a child of it went. Returns how many went right below one that stayed. */
+static size_t tree_drop_light(struct tree *t, double *weight, double limit, uint8_t **ret_has_smaller)
+{
+    uint32_t *new_id = mem_array(t->n_nodes, sizeof *new_id);
+    uint8_t *has_smaller = mem_zalloc(t->n_nodes);
+    size_t kept = 0, n_left_out = 0;
+    for (size_t i = 0; i < t->n_nodes; i++) {
+        struct node node = t->nodes[i];
+        uint32_t parent = i ? new_id[node.parent] : 0;
+        new_id[i] = UINT32_MAX;
+        if (parent == UINT32_MAX) continue;
+        if (i && weight[i] < limit) {
+            has_smaller[parent] = 1;
+            n_left_out++;
+            continue;
+        }
+        node.parent = parent;
+        weight[kept] = weight[i];
+        t->nodes[kept] = node;
+        new_id[i] = (uint32_t)kept++;
+    }
+    t->n_nodes = kept;
+    mem_free(new_id);
+    *ret_has_smaller = has_smaller;
+    return n_left_out;
 }
 
 struct by_weight {
@@ -261,33 +323,50 @@ static void preorder_push(struct preorder *o, uint32_t node, uint32_t depth)
     if (depth > o->max_depth) o->max_depth = depth;
 }
 
-/* Sums of whole subtrees, for what is left out. Only made when something is. */
-static int64_t *tree_totals(const struct tree *t)
+/* Sums up to each distinct stack, for what is left out. Wide, so that they are exact. */
+static __int128 *stack_sums(const struct tree *t)
 {
     size_t k = t->n_values;
-    int64_t *total = mem_array(t->n_nodes * k, sizeof *total);
-    memcpy(total, t->self, t->n_nodes * k * sizeof *total);
-    for (size_t i = t->n_nodes; i-- > 1;)
-        for (size_t c = 0; c < k; c++) {
-            int64_t *into = &total[t->nodes[i].parent * k + c];
-            *into = add_saturated(*into, total[i * k + c]);
-        }
-    return total;
+    __int128 *sum = mem_array((t->n_distinct + 1) * k, sizeof *sum);
+    for (size_t c = 0; c < k; c++) sum[c] = 0;
+    for (size_t i = 0; i < t->n_distinct * k; i++) sum[i + k] = sum[i] + t->values[i];
+    return sum;
 }
 
-/* The lightest children of a node: child[keep .. end) weigh less than limit. */
-static uint32_t children_kept(const struct children *c, uint32_t node, const double *weight, double limit)
+static int64_t clamped(__int128 v)
 {
-    uint32_t begin = c->first[node], keep = c->first[node + 1];
-    while (keep > begin && weight[c->child[keep - 1]] < limit) keep--;
-    return keep;
+    return v > INT64_MAX ? INT64_MAX : v < INT64_MIN + 1 ? INT64_MIN + 1 : (int64_t)v;
 }
 
-static struct preorder tree_preorder(const struct tree *t, const struct children *c, const double *weight,
-                                     double limit)
+/* What is below a node, but neither its own nor below the children that stayed. */
+static void sum_smaller(const struct tree *t, const struct children *c, uint32_t node, const __int128 *sums,
+                        int64_t *into)
+{
+    size_t k = t->n_values;
+    const struct node *n = &t->nodes[node];
+    for (size_t v = 0; v < k; v++) {
+        __int128 left = sums[n->end * k + v] - sums[n->first * k + v];
+        if (n->self) left -= t->values[(n->self - 1) * k + v];
+        for (uint32_t i = c->first[node]; i < c->first[node + 1]; i++) {
+            const struct node *child = &t->nodes[c->child[i]];
+            left -= sums[child->end * k + v] - sums[child->first * k + v];
+        }
+        into[v] = clamped(left);
+    }
+}
+
+/* All that is in a node and below it. */
+static void sum_all(const struct tree *t, uint32_t node, const __int128 *sums, int64_t *into)
+{
+    size_t k = t->n_values;
+    const struct node *n = &t->nodes[node];
+    for (size_t v = 0; v < k; v++) into[v] = clamped(sums[n->end * k + v] - sums[n->first * k + v]);
+}
+
+static struct preorder tree_preorder(const struct tree *t, const struct children *c, const uint8_t *has_smaller)
 {
     struct preorder o = {0};
-    int64_t *total = limit >= 0 ? tree_totals(t) : NULL;
+    __int128 *sums = has_smaller ? stack_sums(t) : NULL;
     struct todo {
         uint32_t node, depth, parent;
     } *stack = NULL;
@@ -296,27 +375,20 @@ static struct preorder tree_preorder(const struct tree *t, const struct children
     while (n_stack) {
         struct todo at = stack[--n_stack];
         preorder_push(&o, at.node, at.depth);
-        uint32_t above = at.node == SMALLER ? at.parent : at.node, end = c->first[above + 1];
-        uint32_t keep = children_kept(c, above, weight, limit);
         if (at.node != SMALLER) {
-            if (keep < end)
+            if (has_smaller && has_smaller[at.node])
                 *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){SMALLER, at.depth + 1, at.node};
-            for (uint32_t i = keep; i-- > c->first[above];)
+            for (uint32_t i = c->first[at.node + 1]; i-- > c->first[at.node];)
                 *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){c->child[i], at.depth + 1, at.node};
             continue;
         }
-        o.n_left_out += end - keep;
         if ((o.n_smaller + 1) * t->n_values > o.cap_smaller)
             o.smaller =
                 mem_grow(o.smaller, &o.cap_smaller, (o.n_smaller + 1) * t->n_values, sizeof *o.smaller);
-        int64_t *sum = o.smaller + o.n_smaller++ * t->n_values;
-        memset(sum, 0, t->n_values * sizeof *sum);
-        for (uint32_t i = keep; i < end; i++)
-            for (size_t k = 0; k < t->n_values; k++)
-                sum[k] = add_saturated(sum[k], total[c->child[i] * t->n_values + k]);
+        sum_smaller(t, c, at.parent, sums, o.smaller + o.n_smaller++ * t->n_values);
     }
     mem_free(stack);
-    mem_free(total);
+    mem_free(sums);
     return o;
 }
 
@@ -363,15 +435,33 @@ static int compare_ranks(const void *a, const void *b)
     return x->function < y->function ? -1 : x->function > y->function;
 }
 
+/* Of the i-th in preorder, asked for in order; NULL: all zero. */
+static inline const int64_t *values_of(const struct tree *t, const struct preorder *o, size_t i, size_t *n_smaller)
+{
+    if (o->node[i] == SMALLER) return o->smaller + (*n_smaller)++ * t->n_values;
+    uint32_t self = t->nodes[o->node[i]].self;
+    return self ? t->values + (size_t)(self - 1) * t->n_values : NULL;
+}
+
+/* Appends quickly: there are millions. Room for ten bytes must be there. */
+static inline void put_varint(struct buf *b, uint64_t value)
+{
+    while (value >= 0x80) {
+        b->data[b->len++] = (char)(value | 0x80);
+        value >>= 7;
+    }
+    b->data[b->len++] = (char)value;
+}
+
 static void write_values(const struct tree *t, const struct preorder *o, size_t value, bool zigzagged,
                          int64_t scale, struct buf *scratch)
 {
     size_t n_smaller = 0;
+    buf_reserve(scratch, o->n * 10);
     for (size_t i = 0; i < o->n; i++) {
-        int64_t v = o->node[i] == SMALLER ? o->smaller[n_smaller++ * t->n_values + value]
-                                          : t->self[o->node[i] * t->n_values + value];
-        v /= scale;
-        buf_varint(scratch, zigzagged ? zigzag(v) : (uint64_t)v);
+        const int64_t *values = values_of(t, o, i, &n_smaller);
+        int64_t v = values ? values[value] / scale : 0;
+        put_varint(scratch, zigzagged ? zigzag(v) : (uint64_t)v);
     }
 }
 
@@ -393,8 +483,8 @@ static void column_kinds(const struct tree *t, const struct preorder *o, char *k
     memset(kinds, '0', k);
     for (size_t c = 0; c < k; c++) scales[c] = 0;
     for (size_t i = 0; i < o->n; i++) {
-        const int64_t *v = o->node[i] == SMALLER ? o->smaller + n_smaller++ * k : t->self + o->node[i] * k;
-        for (size_t c = 0; c < k; c++) {
+        const int64_t *v = values_of(t, o, i, &n_smaller);
+        for (size_t c = 0; v && c < k; c++) {
             if (v[c] < 0)
                 kinds[c] = 'z';
             else if (v[c] > 0 && kinds[c] == '0')
@@ -545,10 +635,11 @@ static void write_tree(const struct profile *p, const struct flame_data_options 
         add_section(out, &scratch);
     }
 
-    for (size_t i = 0; i < o->n; i++) buf_varint(&scratch, i ? o->depth[i - 1] + 1 - o->depth[i] : 0);
+    buf_reserve(&scratch, o->n * 10);
+    for (size_t i = 0; i < o->n; i++) put_varint(&scratch, i ? o->depth[i - 1] + 1 - o->depth[i] : 0);
     add_section(out, &scratch);
     for (size_t i = 0; i < o->n; i++)
-        buf_varint(&scratch, i == 0                  ? 0
+        put_varint(&scratch, i == 0                  ? 0
                              : o->node[i] == SMALLER ? n_functions - 1
                                                      : wire[t->nodes[o->node[i]].function]);
     add_section(out, &scratch);
@@ -577,13 +668,15 @@ static void preorder_free(struct preorder *o)
 /* How wide the page draws each node in the sample type it shows first: its own values and all below it. */
 static double *tree_widths(const struct tree *t, size_t column, bool compared)
 {
-    double *width = mem_array(t->n_nodes, sizeof *width);
-    for (size_t i = 0; i < t->n_nodes; i++) {
-        const int64_t *v = &t->self[i * t->n_values + column];
+    double *sum = mem_array(t->n_distinct + 1, sizeof *sum), *width = mem_array(t->n_nodes, sizeof *width);
+    sum[0] = 0;
+    for (size_t i = 0; i < t->n_distinct; i++) {
+        const int64_t *v = &t->values[i * t->n_values + column];
         double own = fabs((double)v[0]), base = compared ? fabs((double)v[1]) : 0;
-        width[i] = own > base ? own : base;
+        sum[i + 1] = sum[i] + (own > base ? own : base);
     }
-    for (size_t i = t->n_nodes; i-- > 1;) width[t->nodes[i].parent] += width[i];
+    for (size_t i = 0; i < t->n_nodes; i++) width[i] = sum[t->nodes[i].end] - sum[t->nodes[i].first];
+    mem_free(sum);
     return width;
 }
 
@@ -603,12 +696,14 @@ static void preview_add_smaller(struct preorder *o, uint32_t depth, const int64_
 /* The nodes that a page of that many pixels would paint, found as web/src/flame/canvas.ts finds them: the
  * first of a row that touches a pixel has it. Brothers that paint nothing become one frame where they stand.
  */
-static struct preorder tree_preview(const struct tree *t, const struct children *c, const double *width)
+static struct preorder tree_preview(const struct tree *t, const struct children *c, const uint8_t *has_smaller,
+                                    const double *width)
 {
     struct preorder o = {0};
-    int64_t *total = tree_totals(t);
+    __int128 *sums = stack_sums(t);
+    int64_t *total = mem_array(t->n_values, sizeof *total);
     struct todo {
-        uint32_t node, depth;
+        uint32_t node, depth, parent; /* parent: of SMALLER */
         double left;
     } *stack = NULL;
     size_t n_stack = 0, cap_stack = 0;
@@ -618,24 +713,33 @@ static struct preorder tree_preview(const struct tree *t, const struct children 
     *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){0};
     while (n_stack) {
         struct todo at = stack[--n_stack];
+        if (at.node == SMALLER) {
+            sum_smaller(t, c, at.parent, sums, total);
+            preview_add_smaller(&o, at.depth, total, t->n_values);
+            continue;
+        }
         int first = (int)(at.left * scale), last = (int)((at.left + width[at.node]) * scale) - 1;
         if (last < first) last = first;
         if (at.node &&
             (at.depth >= FLAME_DATA_PREVIEW_ROWS || width[at.node] == 0 || last <= painted[at.depth])) {
-            preview_add_smaller(&o, at.depth, &total[at.node * t->n_values], t->n_values);
+            sum_all(t, at.node, sums, total);
+            preview_add_smaller(&o, at.depth, total, t->n_values);
             continue;
         }
         painted[at.depth] = last;
         preorder_push(&o, at.node, at.depth);
         uint32_t begin = c->first[at.node], end = c->first[at.node + 1];
         double left = at.left;
+        if (has_smaller && has_smaller[at.node])
+            *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){SMALLER, at.depth + 1, at.node, 0};
         for (uint32_t i = begin; i < end; i++) left += width[c->child[i]];
         for (uint32_t i = end; i-- > begin;) {
             left -= width[c->child[i]];
-            *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){c->child[i], at.depth + 1, left};
+            *VEC_PUSH(stack, n_stack, cap_stack) = (struct todo){c->child[i], at.depth + 1, at.node, left};
         }
     }
     mem_free(stack);
+    mem_free(sums);
     mem_free(total);
     return o;
 }
@@ -665,7 +769,6 @@ void flame_data_write(const struct profile *p, const struct flame_data_options *
     tree_function(&t, "", 0);
     strtab_add(&t.files, "", 0);
     strtab_add(&t.modules, "", 0);
-    tree_add_node(&t, 0, 0);
 
     size_t *column_of = mem_array(p->n_sample_types + 1, sizeof *column_of);
     for (size_t i = 0; i < p->n_sample_types; i++) column_of[i] = i * step;
@@ -677,26 +780,31 @@ void flame_data_write(const struct profile *p, const struct flame_data_options *
         mem_free(column_of);
     }
 
+    tree_build(&t);
+    flame_stacks_free(&t.stacks);
     double *weight = tree_weights(&t);
     double limit =
         weight_limit(weight, t.n_nodes, options->max_nodes ? options->max_nodes : FLAME_DATA_MAX_NODES);
+    uint8_t *has_smaller = NULL;
+    size_t n_left_out = limit >= 0 ? tree_drop_light(&t, weight, limit, &has_smaller) : 0;
     struct children children = tree_children(&t, weight);
-    struct preorder order = tree_preorder(&t, &children, weight, limit);
+    struct preorder order = tree_preorder(&t, &children, has_smaller);
+    order.n_left_out = n_left_out;
     if (order.n >= FLAME_DATA_PREVIEW_FROM && t.n_values) {
         double *width = tree_widths(&t, shown_type(p, options) * step, options->base != NULL);
-        struct preorder preview = tree_preview(&t, &children, width);
+        struct preorder preview = tree_preview(&t, &children, has_smaller, width);
         write_tree(p, options, &t, &preview, &order, out);
         preorder_free(&preview);
         mem_free(width);
     }
     write_tree(p, options, &t, &order, &order, out);
 
+    mem_free(has_smaller);
     preorder_free(&order);
     mem_free(children.first);
     mem_free(children.child);
     mem_free(weight);
-    mem_free(t.slots);
-    mem_free(t.self);
+    mem_free(t.values);
     mem_free(t.nodes);
     mem_free(t.functions);
     strtab_free(&t.names);

@@ -1,0 +1,138 @@
+/* flame_sort.c - see flame_sort.h.
+ *
+ * Two items at a time make a key; what has equal keys is sorted on by the next two, past all that is shared.
+ * The ranges still to be sorted wait in an array: depth of stacks costs no depth of calls.
+ */
+#include "report/flame_sort.h"
+
+#include <stdbool.h>
+
+#include "base/mem.h"
+
+struct keyed {
+    uint64_t key; /* two items, each + 1; 0: the stack has ended */
+    uint32_t stack;
+};
+
+struct range {
+    size_t from, to, depth;
+};
+
+struct sorting {
+    const struct flame_stacks *s;
+    struct keyed *items;
+    struct range *todo;
+    size_t n_todo, cap_todo;
+};
+
+void flame_stacks_reserve(struct flame_stacks *s, size_t more_stacks, size_t more_items)
+{
+    size_t n_starts = s->n + more_stacks + 1;
+    if (n_starts > s->cap_starts) s->starts = mem_grow(s->starts, &s->cap_starts, n_starts, sizeof *s->starts);
+    if (s->n_items + more_items > s->cap_items)
+        s->items = mem_grow(s->items, &s->cap_items, s->n_items + more_items, sizeof *s->items);
+    if (!s->n) s->starts[0] = 0;
+}
+
+void flame_stacks_free(struct flame_stacks *s)
+{
+    mem_free(s->items);
+    mem_free(s->starts);
+    *s = (struct flame_stacks){0};
+}
+
+static uint64_t key_at(struct flame_stack_view v, size_t depth)
+{
+    uint64_t high = depth < v.n ? (uint64_t)v.items[depth] + 1 : 0;
+    return high << 32 | (depth + 1 < v.n ? v.items[depth + 1] + 1 : 0);
+}
+
+static inline bool is_less(struct keyed a, struct keyed b)
+{
+    return a.key < b.key || (a.key == b.key && a.stack < b.stack);
+}
+
+static void insertion_sort(struct keyed *items, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct keyed item = items[i];
+        size_t at = i;
+        for (; at && is_less(item, items[at - 1]); at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+/* By key, equal ones by number. The smaller side by a call, the larger one by going round. */
+static void sort_keys(struct keyed *items, size_t n)
+{
+    while (n > 24) {
+        struct keyed a = items[0], b = items[n / 2], c = items[n - 1];
+        struct keyed pivot = is_less(a, b) ? (is_less(b, c) ? b : is_less(a, c) ? c : a)
+                                           : (is_less(a, c) ? a : is_less(b, c) ? c : b);
+        size_t low = 0, high = n - 1;
+        for (;;) {
+            while (is_less(items[low], pivot)) low++;
+            while (is_less(pivot, items[high])) high--;
+            if (low >= high) break;
+            struct keyed t = items[low];
+            items[low++] = items[high];
+            items[high--] = t;
+        }
+        size_t middle = high + 1; /* [0,middle) and [middle,n) */
+        if (middle < n - middle) {
+            sort_keys(items, middle);
+            items += middle;
+            n -= middle;
+        } else {
+            sort_keys(items + middle, n - middle);
+            n = middle;
+        }
+    }
+    insertion_sort(items, n);
+}
+
+/* How many items after `depth` all stacks of the range share. */
+static size_t shared_by_all(const struct sorting *x, const struct range *r)
+{
+    struct flame_stack_view a = flame_stack_view(x->s, x->items[r->from].stack);
+    a.items += r->depth;
+    a.n -= r->depth;
+    for (size_t i = r->from + 1; i < r->to && a.n; i++) {
+        struct flame_stack_view b = flame_stack_view(x->s, x->items[i].stack);
+        b.items += r->depth;
+        b.n -= r->depth;
+        a.n = flame_stack_common(&a, &b);
+    }
+    return a.n;
+}
+
+/* All stacks of a range are at least `depth` deep and equal up to there. */
+static void sort_range(struct sorting *x, struct range r)
+{
+    struct keyed *items = x->items;
+    r.depth += shared_by_all(x, &r);
+    for (size_t i = r.from; i < r.to; i++)
+        items[i].key = key_at(flame_stack_view(x->s, items[i].stack), r.depth);
+    sort_keys(items + r.from, r.to - r.from);
+    for (size_t i = r.from; i < r.to;) {
+        size_t end = i + 1;
+        while (end < r.to && items[end].key == items[i].key) end++;
+        bool ended = !(uint32_t)items[i].key; /* within these two items: so they are equal */
+        if (end - i > 1 && !ended)
+            *VEC_PUSH(x->todo, x->n_todo, x->cap_todo) = (struct range){i, end, r.depth + 2};
+        i = end;
+    }
+}
+
+uint32_t *flame_stacks_sort(const struct flame_stacks *s)
+{
+    struct sorting x = {.s = s, .items = mem_array(s->n, sizeof *x.items)};
+    for (size_t i = 0; i < s->n; i++) x.items[i] = (struct keyed){0, (uint32_t)i};
+    if (s->n > 1) *VEC_PUSH(x.todo, x.n_todo, x.cap_todo) = (struct range){0, s->n, 0};
+    while (x.n_todo) sort_range(&x, x.todo[--x.n_todo]);
+    uint32_t *order = mem_array(s->n, sizeof *order);
+    for (size_t i = 0; i < s->n; i++) order[i] = x.items[i].stack;
+    mem_free(x.items);
+    mem_free(x.todo);
+    return order;
+}
