@@ -192,7 +192,7 @@ void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct h
         dwarf_find_places(d);
         for (size_t i = 0; i < n; i++) {
             const struct hit *h = &hits[sorted[i].index];
-            if (h->scope) continue;
+            if (h->scope || h->file) continue; /* a line, but no function: made up by the compiler */
             struct unit *u = dwarf_unit_at(d, sorted[i].address, round);
             if (u) owned[n_owned++] = (struct owned){(uint32_t)(u - d->main->units), (uint32_t)i};
         }
