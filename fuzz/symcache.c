@@ -1,5 +1,6 @@
 /* A file that may be a symbol cache. Checksums would stop nearly every mutation at the door, so they are made
- * right first: what is behind them must hold by itself too. The first byte tells whether. */
+ * right first: what is behind them must hold by itself too. The first byte tells whether, and what is asked.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         addresses[i] = h.base + i * 7 + (i > 200 ? (uint64_t)data[i % size] << (i % 40) : 0);
     struct symbol_result r;
     volatile size_t sum = 0;
-    if (image_lookup(g, addresses, 256, &(struct image_want){.n_threads = 1}, &r)) {
+    struct image_want want = {.n_threads = 1, .room_for_gaps = data[0] & 2, .one_name = data[0] & 4};
+    if (image_lookup(g, addresses, 256, &want, &r)) {
         for (size_t i = 0; i < r.first_frame[256]; i++) {
             const struct symbol_frame *f = &r.frames[i];
             sum += (f->function ? strlen(f->function) : 0) + (f->file ? strlen(f->file) : 0);

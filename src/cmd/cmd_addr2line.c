@@ -304,7 +304,9 @@ static void add_words(const char *text, size_t n, char ***args, size_t *n_args, 
             quote = c;
             in_word = true;
         } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-            if (in_word) *VEC_PUSH(*args, *n_args, *cap) = arena_strndup(&until_exit, word.len ? word.data : "", word.len);
+            if (in_word)
+                *VEC_PUSH(*args, *n_args, *cap) =
+                    arena_strndup(&until_exit, word.len ? word.data : "", word.len);
             word.len = 0;
             in_word = false;
         } else {

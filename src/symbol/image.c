@@ -260,7 +260,7 @@ static void count_chunk(void *context, size_t chunk, unsigned worker)
                 before = s;
                 s = w->want->no_inlines ? 0 : scope->parent;
             }
-        } else if (row && row->file) {
+        } else if ((row && row->file) || w->want->room_for_gaps) {
             depth = 1;
         }
         w->result->first_frame[i] = depth;
@@ -279,6 +279,10 @@ static void fill_chunk(void *context, size_t chunk, unsigned worker)
         struct symbol_frame *f = &w->result->frames[w->result->first_frame[i]];
         const struct image_row *row = w->rows[i];
         if (!n_frames) continue;
+        if (!row) {
+            *f = (struct symbol_frame){0};
+            continue;
+        }
         uint32_t file = row->file, line = row->line, column = row->column, s = row->scope;
         uint32_t discriminator = row->discriminator;
         for (size_t k = 0; k < n_frames; k++, f++) {

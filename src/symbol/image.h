@@ -63,6 +63,7 @@ struct image_want {
     bool linkage_names; /* function = linkage name */
     bool one_name;      /* only function is wanted */
     bool no_inlines;
+    bool room_for_gaps; /* an address that nothing is known about gets a frame of zeros, not none */
     unsigned n_threads;
 };
 

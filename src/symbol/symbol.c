@@ -467,36 +467,32 @@ static void make_frames(const struct symbol_object *o, const struct hit *hits, s
 
 /* ---- the image ---- */
 
-/* What the image does not know (code without debug information) the symbol table may. */
+/* What the image does not know (code without debug information) the symbol table may. Frames of zeros that it
+ * does not know either are taken out. */
 static void fill_gaps(struct symbol_object *o, const uint64_t *addresses, size_t n, struct symbol_result *r)
 {
-    size_t n_gaps = 0, n_new = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t first = r->first_frame[i], n_frames = r->first_frame[i + 1] - first;
-        n_gaps += n_frames == 0 || !r->frames[first].function;
-    }
-    if (!n_gaps) return;
-    read_symtab(o);
-    struct symbol_frame *frames = mem_array(r->first_frame[n] + n_gaps, sizeof *frames);
-    size_t first = 0;
+    size_t first = 0, n_new = 0;
     for (size_t i = 0; i < n; i++) {
         size_t end = r->first_frame[i + 1], n_frames = end - first;
-        memcpy(frames + n_new, r->frames + first, n_frames * sizeof *frames);
-        bool gap = n_frames == 0 || !frames[n_new].function;
-        const struct symtab_entry *e = gap ? symtab_find(&o->symtab, addresses[i]) : NULL;
-        if (e) {
-            const struct scope *scope = symtab_scope(o, e);
-            if (!n_frames) frames[n_new] = (struct symbol_frame){.file = e->file};
-            frames[n_new].function = scope->function;
-            frames[n_new].linkage_name = scope->linkage_name;
+        struct symbol_frame *f = &r->frames[first];
+        if (n_frames && !f->function) {
+            read_symtab(o);
+            const struct symtab_entry *e = symtab_find(&o->symtab, addresses[i]);
+            const struct scope *scope = e ? symtab_scope(o, e) : NULL;
+            if (e) {
+                if (!f->file && n_frames == 1) f->file = e->file;
+                f->function = scope->function;
+                f->linkage_name = scope->linkage_name;
+            } else if (!f->file && n_frames == 1) {
+                n_frames = 0;
+            }
         }
+        if (n_new != first) memmove(&r->frames[n_new], f, n_frames * sizeof *f);
         r->first_frame[i] = n_new;
-        n_new += n_frames ? n_frames : e != NULL;
+        n_new += n_frames;
         first = end;
     }
     r->first_frame[n] = n_new;
-    mem_free(r->frames);
-    r->frames = frames;
 }
 
 static bool lookup_image(struct symbol_object *o, const uint64_t *addresses, size_t n,
@@ -512,6 +508,7 @@ static bool lookup_image(struct symbol_object *o, const uint64_t *addresses, siz
     struct image_want want = {.linkage_names = options->no_demangle,
                               .one_name = options->one_name,
                               .no_inlines = options->no_inlines,
+                              .room_for_gaps = true,
                               .n_threads = options->n_threads};
     if (image_lookup(o->image, addresses, n, &want, result)) {
         fill_gaps(o, addresses, n, result);
