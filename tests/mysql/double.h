@@ -4,6 +4,8 @@
 #ifndef TESTS_MYSQL_DOUBLE_H
 #define TESTS_MYSQL_DOUBLE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +33,8 @@ struct double_cluster {
     size_t n_users;
     char cpu_enable[16];
     bool heap_on;
-    unsigned n_failed_logins, n_audit;
-    char last_audit[512];
+    atomic_uint n_failed_logins;
+    char last_audit[512]; /* under double_audit_lock: connections have threads of their own */
 };
 
 /* Two functions whose addresses appear in the profile, so that names can be looked for. */
@@ -210,13 +212,24 @@ static inline void double_login_done(void *context, const char *user, const char
     if (!ok) d->n_failed_logins++;
 }
 
+static pthread_mutex_t double_audit_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static inline void double_audit(void *context, const char *user, const char *peer, const char *action,
                                 const char *target, bool ok, const char *detail)
 {
     struct double_cluster *d = context;
-    d->n_audit++;
+    pthread_mutex_lock(&double_audit_lock);
     snprintf(d->last_audit, sizeof d->last_audit, "%s@%s %s %s %s %s", user, peer, action, target,
              ok ? "ok" : "failed", detail);
+    pthread_mutex_unlock(&double_audit_lock);
+}
+
+static inline bool double_audit_says(struct double_cluster *d, const char *words)
+{
+    pthread_mutex_lock(&double_audit_lock);
+    bool found = strstr(d->last_audit, words) != NULL;
+    pthread_mutex_unlock(&double_audit_lock);
+    return found;
 }
 
 static inline void double_heap_text(struct buf *b)
