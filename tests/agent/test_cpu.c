@@ -82,10 +82,15 @@ struct worker {
     pthread_t thread;
 };
 
+/* Until the capture has met this thread, and then long enough for its timer to be there. */
 static void wait_for_sampling(void)
 {
-    while (!atomic_load(&sampler_of[SAMPLER_CPU].table)) pause_ms(1);
-    pause_ms(5); /* its threads have timers by then: the scan follows at once */
+    struct sampler *s = &sampler_of[SAMPLER_CPU];
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    while (!atomic_load(&s->table)) pause_ms(1);
+    for (bool is_met = false; !is_met; pause_ms(1))
+        for (unsigned i = 0; i < 64 && !is_met; i++) is_met = s->threads[i].tid == tid;
+    pause_ms(20);
 }
 
 static void *work(void *argument)
