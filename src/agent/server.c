@@ -21,6 +21,7 @@
 #include "agent/tables.h"
 #include "agent/threads.h"
 #include "agent/token.h"
+#include "procprof.h"
 
 #define MAX_CONNECTIONS  128
 #define REQUEST_LIMIT_MS 10000 /* a whole request, however slowly its bytes come */
@@ -38,7 +39,7 @@ struct connection {
     struct http_request request;
     struct response response;
     bool told_continue, keep_alive;
-    char head[512];
+    char head[640];
     size_t n_head, n_head_sent;
     const char *body;
     size_t n_body, n_body_sent;
@@ -76,9 +77,9 @@ static void begin_sending(struct connection *c)
     int n = snprintf(
         c->head, sizeof c->head,
         "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nX-Content-Type-Options: nosniff\r\n"
-        "Cache-Control: no-store\r\nConnection: %s\r\n",
+        "Server: procprof/%s\r\nCache-Control: no-store\r\nConnection: %s\r\n",
         r->status, routes_reason(r->status), r->content_type ? r->content_type : "text/plain", c->n_body,
-        c->keep_alive ? "keep-alive" : "close");
+        pp_version(), c->keep_alive ? "keep-alive" : "close");
     if (r->status != 200)
         n += snprintf(c->head + n, sizeof c->head - (size_t)n,
                       "X-Go-Pprof: 1\r\n"); /* Go's client then shows the text */

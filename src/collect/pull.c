@@ -58,6 +58,10 @@ static void finish(struct pull *p, struct transfer *t, CURLcode rc, const char *
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &r.status);
     curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
     snprintf(r.content_type, sizeof r.content_type, "%s", type ? type : "");
+    struct curl_header *server = NULL;
+    if (curl_easy_header(t->easy, "Server", 0, CURLH_HEADER, -1, &server) == CURLHE_OK)
+        for (size_t i = 0; i + 1 < sizeof r.server && server->value[i] >= ' ' && server->value[i] < 127; i++)
+            r.server[i] = server->value[i];
     if (instead) {
         r.code = ERR_IO;
         snprintf(text, sizeof text, "%s", instead);

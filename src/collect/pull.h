@@ -19,6 +19,7 @@ struct pull_result {
     long status;
     struct bytes body;     /* of any status; the callback's to take (set it to zero) or to leave */
     char content_type[80]; /* "" when none was sent */
+    char server[64];       /* the header of that name, which says program and version; "": none */
     const char *error;     /* when code is not 0 */
 };
 

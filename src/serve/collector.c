@@ -163,11 +163,44 @@ static void on_cluster(void *context, enum cluster_event event, int32_t node)
 
 static void ask(struct capture *cap);
 
+static void on_switched(void *context, struct pull_result *r)
+{
+    struct capture *cap = context;
+    cap->was_switched_on = true;
+    if (!r->code && r->status == 200) {
+        cluster_audit(cap->collector->cluster, "collector", "", "ok", "heap profiling of node %d switched on",
+                      cap->facts.node.id);
+        ask(cap);
+        return;
+    }
+    cap->failed = r->code ? r->code : ERR_UNSUPPORTED;
+    if (r->code)
+        snprintf(cap->error, sizeof cap->error, "heap profiling cannot be switched on: %s", r->error);
+    else
+        snprintf(cap->error, sizeof cap->error, "heap profiling cannot be switched on: HTTP status %ld",
+                 r->status);
+    capture_arrived(cap);
+}
+
+static void switch_on(struct capture *cap)
+{
+    char *url = node_url(&cap->facts.node, "/pprof/heap/enable");
+    CURL *easy = curl_easy_init();
+    if (!easy) abort();
+    struct curl_slist *headers = NULL;
+    node_url_prepare(easy, &cap->facts.node, url, &headers);
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
+    pull_add(cap->collector->pull, easy, headers, HEARTBEAT_LIMIT_S, 1 << 16, on_switched, cap);
+    mem_free(url);
+}
+
 static void on_answer(void *context, struct pull_result *r)
 {
     struct capture *cap = context;
     struct collector *c = cap->collector;
     bool no_such = !r->code && (r->status == 404 || r->status == 405 || r->status == 501);
+    cap->is_off |= !r->code && r->status == 501;
     if (no_such) { /* try the other spelling; remember the first answer */
         char *next = capture_path(cap->facts.type, cap->path + 1, cap->facts.seconds);
         size_t number = next ? cap->path + 1 : 0;
@@ -175,6 +208,12 @@ static void on_answer(void *context, struct pull_result *r)
         if (number != cap->first_path) {
             cap->path = number;
             ask(cap);
+            return;
+        }
+        if (cap->facts.type == PROFILE_HEAP && cap->is_off && !cap->was_switched_on &&
+            cluster_setting_int(c->cluster, CONF_BE_HEAP_ENABLE)) {
+            cap->path = cap->first_path = 0;
+            switch_on(cap);
             return;
         }
     }
@@ -192,7 +231,6 @@ static void on_answer(void *context, struct pull_result *r)
         r->body = (struct bytes){0};
         snprintf(cap->content_type, sizeof cap->content_type, "%s", r->content_type);
     }
-    (void)c;
     capture_arrived(cap);
 }
 
@@ -385,21 +423,22 @@ struct heartbeat {
     struct cluster_node node;
 };
 
-static void heartbeat_ended(struct collector *c, int32_t node, bool alive, const char *error)
+static void heartbeat_ended(struct collector *c, int32_t node, bool alive, const char *version,
+                            const char *error)
 {
     pthread_mutex_lock(&c->lock);
     struct member *m = member_of(c, node);
     if (m) m->heartbeat_running = false;
     c->n_heartbeats++;
     pthread_mutex_unlock(&c->lock);
-    cluster_node_state(c->cluster, node, alive, 0, "", error);
+    cluster_node_state(c->cluster, node, alive, 0, version, error);
 }
 
 static void on_heartbeat(void *context, struct pull_result *r)
 {
     struct heartbeat *h = context;
     /* Any answer is a sign of life; what it serves is the captures' business. */
-    heartbeat_ended(h->collector, h->node.id, !r->code, r->code ? r->error : "");
+    heartbeat_ended(h->collector, h->node.id, !r->code, r->server, r->code ? r->error : "");
     if (!r->code && node_is_followed(&h->node)) node_follow(h->collector, &h->node);
     mem_free(h);
 }
@@ -409,7 +448,7 @@ static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
     if (!node->port || node->is_self) {
         char error[200] = "";
         bool alive = node->is_self || jvm_is_alive(node, error, sizeof error);
-        heartbeat_ended(c, node->id, alive, error);
+        heartbeat_ended(c, node->id, alive, "", error);
         return;
     }
     struct heartbeat *h = mem_zalloc(sizeof *h);

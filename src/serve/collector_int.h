@@ -38,8 +38,9 @@ struct capture { /* under way */
     struct capture_facts facts;
     int64_t began_ms; /* monotonic */
     size_t path, first_path;
-    bool wrapped; /* all paths were tried */
-    int64_t job;  /* 0: scheduled */
+    bool wrapped;                 /* all paths were tried */
+    bool is_off, was_switched_on; /* the node has that profile, but it has to be switched on first; we did */
+    int64_t job;                  /* 0: scheduled */
     struct bytes body;
     char content_type[80];
     int failed; /* a code of err.h */

@@ -52,6 +52,8 @@ static const struct conf_key_info keys[CONF_N_KEYS] = {
                                "types collected from backends: cpu, mem, heap, contention, wall"},
     [CONF_BE_COLLECT_TIME_S] = {"be_collect_time_s", CONF_INT, "long", "10", 1, 3600, CONF_OWN_FILE, true,
                                 "seconds of one capture of a backend"},
+    [CONF_BE_HEAP_ENABLE] = {"be_heap_enable", CONF_BOOL, "boolean", "false", 0, 1, CONF_OWN_FILE, true,
+                             "switch heap profiling on where the heap is to be collected and it is off"},
     [CONF_HEARTBEAT_INTERVAL_S] = {"heartbeat_interval_s", CONF_INT, "long", "10", 1, 3600, CONF_OWN_FILE,
                                    true, "seconds between two looks whether a node is alive"},
     [CONF_MAX_CONCURRENT_CAPTURES] = {"max_concurrent_captures", CONF_INT, "int", "1000", 1, 10000,

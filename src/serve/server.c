@@ -76,10 +76,15 @@ static void on_bind(void *context)
     pthread_mutex_lock(&s->listeners);
     if (s->host && strcmp(host, s->host)) {
         int bad = http_server_rebind(s->http, host, &err);
-        if (bad) server_log(LOG_ERROR_, "%s", err.text);
-        if (mysql_server_rebind(s->mysql, host, &err)) server_log(LOG_ERROR_, "%s", err.text), bad = 1;
-        server_log(LOG_INFO_, "listening on %s now", bad ? s->host : host);
         if (!bad) {
+            bad = mysql_server_rebind(s->mysql, host, &err);
+            struct err again = {0};
+            if (bad && http_server_rebind(s->http, s->host, &again)) server_log(LOG_ERROR_, "%s", again.text);
+        }
+        if (bad) {
+            server_log(LOG_ERROR_, "cannot listen on %s, still on %s: %s", host, s->host, err.text);
+        } else {
+            server_log(LOG_INFO_, "listening on %s now", host);
             char *old = s->host;
             s->host = host;
             host = old;
@@ -87,6 +92,18 @@ static void on_bind(void *context)
     }
     pthread_mutex_unlock(&s->listeners);
     mem_free(host);
+}
+
+static void say_own_version(struct site *site)
+{
+    struct cluster_node *nodes;
+    size_t n = cluster_nodes(site->cluster, ~0u, &nodes);
+    char version[64];
+    snprintf(version, sizeof version, "procprof/%s", site->version ? site->version : "");
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i].is_self)
+            cluster_node_state(site->cluster, nodes[i].id, true, site->started_ms, version, "");
+    mem_free(nodes);
 }
 
 /* ---- parts ---- */
@@ -294,6 +311,7 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
         cluster_on_bind_change(site->cluster, on_bind, s);
         bad = store_retention_start(site->store, limits, site->cluster, err);
     }
+    if (!bad) say_own_version(site);
     if (!bad) bad = collector_start(site->cluster, site->store, on_collector, site, &site->collector, err);
     if (!bad) {
         pthread_mutex_lock(&s->listeners);

@@ -1,7 +1,7 @@
 // A real cluster for the page's tests: a demo backend with the library linked in, redis with the library preloaded, one node that does
 // not answer, and the server that collects from them.
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, folder, program, start, until } from "./browser.mjs";
 
@@ -27,6 +27,25 @@ export async function startRedis() {
   await until("redis", () => existsSync(socket) && existsSync(portFile) && readFileSync(portFile, "utf8").trim());
   start(benchmark, ["-s", socket, "-l", "-q", "-c", "2", "-n", "2000", "-d", "200", "-t", "set,get,lpush,lrange_100"]);
   return { child, port: Number(readFileSync(portFile, "utf8").trim().split(":").pop()) };
+}
+
+const FRONTEND = `
+public class WebFrontend {
+    static volatile long sink;
+    static void planQueries() { long x = 1; for (int i = 0; i < 300000; i++) x = x * 6364136223846793005L + i; sink += x; }
+    public static void main(String[] a) throws Exception { System.out.println("ready"); while (true) { planQueries(); Thread.sleep(2); } }
+}`;
+
+// A JVM that works, for the server's setting fe_jvm; null where there is no JDK.
+export async function startFrontend() {
+  const java = inPath("java"), javac = inPath("javac");
+  if (!java || !javac) return null;
+  const dir = folder();
+  writeFileSync(join(dir, "WebFrontend.java"), FRONTEND);
+  execFileSync(javac, ["-d", dir, join(dir, "WebFrontend.java")]);
+  const child = start(java, ["-Xmx64m", "-cp", dir, "WebFrontend"]);
+  await until("the JVM", () => /ready/.test(child.output), 60);
+  return { child, pid: child.pid };
 }
 
 export async function startServer({ nodes = [], settings = {}, more = [] } = {}) {

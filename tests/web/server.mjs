@@ -3,15 +3,15 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { join } from "node:path";
-import { folder, is, ok, open, program, run, until, wait } from "./browser.mjs";
-import { startBackend, startRedis, startServer } from "./cluster.mjs";
+import { folder, is, note, ok, open, program, run, until, wait } from "./browser.mjs";
+import { startBackend, startFrontend, startRedis, startServer } from "./cluster.mjs";
 import { clickFrame, facts, ready, saved, totalOf } from "./flame_page.mjs";
 
 await run(async () => {
-  const dir = folder(), be = await startBackend(25), redis = await startRedis();
+  const dir = folder(), be = await startBackend(25), redis = await startRedis(), frontend = await startFrontend();
   const server = await startServer({
     nodes: [`BE 127.0.0.1:${be.port}`, ...(redis ? [`BE 127.0.0.1:${redis.port}`] : []), "BE 127.0.0.1:1"],
-    settings: { COLLECT_BE_PROFILE_INTERVAL: 3, be_collect_time_s: 1, be_profile_types: "cpu,heap,contention", heartbeat_interval_s: 1 },
+    settings: { COLLECT_BE_PROFILE_INTERVAL: 3, be_collect_time_s: 1, be_profile_types: "cpu,heap,contention", heartbeat_interval_s: 1, proc_profile_collect_time_s: 3, ...(frontend ? { fe_jvm: frontend.pid } : {}) },
   });
   const node = async (port) => (await server.api("nodes")).nodes.find((n) => n.port === port);
   const id = (await until("the node", () => node(be.port))).id;
@@ -199,6 +199,26 @@ await run(async () => {
   await page.locator(".toast.shown").waitFor();
   ok(/bad\.bin/.test(await page.locator(".toast").innerText()), "what is no profile is refused with a reason");
   await page.close();
+
+  // ---- the frontend, a JVM: from its tab to its flame graph
+  if (!frontend) note("no JDK: the frontend is left out");
+  else {
+    const fe = (await server.api("nodes")).nodes.find((n) => n.role === "FE").id;
+    await until("profiles of the frontend", async () => (await server.api(`profiles?node=${fe}&type=cpu`)).profiles.length > 0, 60);
+    const java = await open(`${server.url}/#/profiles?node=${fe}&type=cpu`);
+    await java.locator("#table_id tbody tr").first().waitFor();
+    await java.locator("#table_id tbody tr a", { hasText: "View" }).first().click();
+    await ready(java);
+    await java.waitForFunction(() => window.procprof.viewer.current?.canvas?.lastBoxes > 2);
+    const method = await java.evaluate(() => window.procprof.viewer.data.names.find((name) => /WebFrontend[./]planQueries/.test(name)));
+    ok(method && (await totalOf(java, method)) > 0, "frontend: its Java methods are in the picture", method ?? "no such name");
+    await clickFrame(java, method);
+    is((await facts(java)).root, method, "frontend: zoom into a Java frame");
+    await java.evaluate(() => window.procprof.viewer.set({ color: "kind" }));
+    ok(/Java/.test(await java.locator(".legend").innerText()), "frontend: Java frames are told by their colour");
+    is(java.problems, [], "frontend: no console error");
+    await java.close();
+  }
 
   // ---- a link whose profile is gone, a server that is gone
   const gone = await open(`${server.url}/#/view?ids=999999`);
