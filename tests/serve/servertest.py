@@ -207,6 +207,7 @@ def free_port():
 class Server:
     def __init__(self, *options, folder=None, wait=True, env=None, program=None):
         self.folder = folder or temporary_folder()
+        os.makedirs(self.folder, exist_ok=True)
         self.data = os.path.join(self.folder, "data")
         self.options = options
         self.process = None
