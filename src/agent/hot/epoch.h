@@ -38,8 +38,8 @@ static inline void epoch_leave(struct epoch *e, unsigned ticket)
 }
 
 /* Waits until every reader that was inside has left; false when one is still there after limit_ms (it may
- * have been left by a longjmp): then the old thing must be kept for ever. Not for handlers. One writer at a
- * time. */
+ * have been left by a longjmp): then the old thing must be kept for ever. Not for handlers. Several
+ * writers may wait at once: a CPU and a wall-clock capture end when they like. */
 bool epoch_drain(struct epoch *e, unsigned limit_ms);
 
 /* In the child of a fork: readers of the parent's other threads are gone. */
