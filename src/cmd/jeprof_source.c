@@ -62,15 +62,16 @@ static void add_routine(struct work *w, const struct jeprof_object *o, const str
 {
     for (size_t i = 0; i < w->n_routines; i++)
         if (w->routines[i].entry == e) return;
-    char *full = symbol_demangle(e->name), *name = jeprof_short_name(full, strlen(full));
+    char *full = symbol_demangle(e->name);
+    char *tagged = mem_printf("%s<%016llx>", full, (unsigned long long)e->start); /* as jeprof tells equal names apart */
+    if (regex_match(re, tagged, strlen(tagged)))
+        *VEC_PUSH(w->routines, w->n_routines, w->cap_routines) =
+            (struct routine){o, e, jeprof_short_name(full, strlen(full))};
+    mem_free(tagged);
     mem_free(full);
-    if (regex_match(re, name, strlen(name)))
-        *VEC_PUSH(w->routines, w->n_routines, w->cap_routines) = (struct routine){o, e, name};
-    else
-        mem_free(name);
 }
 
-/* Functions that cost something and whose short name matches. */
+/* Functions that cost something and whose name, with its arguments and where it begins, matches. */
 static int find_routines(struct work *w, const char *expression, struct err *err)
 {
     const struct jeprof_profile *p = w->view->profile;
@@ -127,13 +128,16 @@ static bool place_is_in(const struct work *w, size_t place, const struct routine
 
 /* ---- source ---- */
 
-struct span_of_lines {
+struct listing { /* of one function */
     const char *file;
-    uint32_t first, last;
+    uint32_t first, last; /* lines */
+    uint32_t last_of_code;
+    uint32_t *line_at; /* by byte of the function: its line of `file`; 0: none, or another file */
+    size_t n_bytes;
 };
 
-/* The file that the function is in, and the lines its code comes from. */
-static int find_lines(const struct routine *r, struct span_of_lines *ret, struct err *err)
+/* The file that the function is in (that of its first line), and the lines its code comes from. */
+static int find_lines(const struct routine *r, struct listing *ret, struct err *err)
 {
     uint64_t n_bytes = r->entry->end - r->entry->start;
     size_t n = n_bytes && n_bytes < MAX_ROUTINE_BYTES ? (size_t)n_bytes : 1;
@@ -143,77 +147,132 @@ static int find_lines(const struct routine *r, struct span_of_lines *ret, struct
     int rc = symbol_lookup(r->object->opened, addresses, n, &found, err);
     mem_free(addresses);
     if (rc) return rc;
-    *ret = (struct span_of_lines){0};
+    *ret = (struct listing){.line_at = mem_zalloc(n * sizeof *ret->line_at), .n_bytes = n};
     for (size_t i = 0; i < n; i++) {
         if (found.first_frame[i] == found.first_frame[i + 1]) continue;
         const struct symbol_frame *f = &found.frames[found.first_frame[i + 1] - 1];
         if (!f->file || !f->line || (ret->file && strcmp(ret->file, f->file))) continue;
+        if (!ret->file) ret->first = f->line;
         ret->file = f->file;
-        if (!ret->first || f->line < ret->first) ret->first = f->line;
+        ret->line_at[i] = f->line;
         if (f->line > ret->last) ret->last = f->line;
     }
+    ret->last_of_code = ret->last;
     symbol_result_free(&found);
     return 0;
 }
 
+static int indentation(const char *line) /* -1: nothing on it */
+{
+    size_t n = strspn(line, " \t\r\f\v");
+    return line[n] ? (int)n : -1;
+}
+
+/* A function inside of something (a class) goes on until a line stands further left than its first: closing
+ * brackets have no code. As jeprof does, the line after the last such one is taken along. */
+static void extend_to_end(struct listing *l, struct source_reader *source)
+{
+    struct err ignored;
+    int first = -1;
+    for (long at = l->first;; at++) {
+        const char *text = source_line(source, l->file, at, &ignored);
+        if (!text) return;
+        int indent = indentation(text);
+        if (first < 0) first = indent;
+        if (first == 0) return;
+        if (at < (long)l->last || indent < 0) continue;
+        if (indent < first) return;
+        l->last = (uint32_t)at + 1;
+    }
+}
+
 static void put_source(struct work *w, const char *text)
 {
-    for (; *text; text++) {
-        if (*text == '\t')
-            buf_str(w->out, "        ");
-        else
-            buf_char(w->out, *text);
-    }
+    for (; *text; text++)
+        if (*text != '\r') buf_char(w->out, *text);
     buf_char(w->out, '\n');
+}
+
+struct cost {
+    double flat, cum;
+};
+
+/* What an address costs falls to its line, or to the next one in the code that is in the listing; what is left
+ * at the end, to the last line. Returns the sum. */
+static struct cost cost_of_lines(const struct work *w, const struct routine *r, const struct listing *l,
+                                 struct cost *lines)
+{
+    const struct jeprof_profile *p = w->view->profile;
+    struct cost *at = mem_zalloc(l->n_bytes * sizeof *at), sum = {0}, open = {0};
+    for (size_t i = 0; i < p->n_places; i++) {
+        if (!place_is_in(w, i, r)) continue;
+        uint64_t offset = p->places[i].object_address - r->entry->start;
+        if (offset >= l->n_bytes) continue;
+        at[offset].flat += w->tally.flat[i];
+        at[offset].cum += w->tally.cum[i];
+    }
+    for (size_t i = 0; i <= l->n_bytes; i++) {
+        if (i < l->n_bytes) {
+            open.flat += at[i].flat, open.cum += at[i].cum;
+            sum.flat += at[i].flat, sum.cum += at[i].cum;
+        }
+        uint32_t line = i < l->n_bytes ? l->line_at[i] : l->last;
+        if (line < l->first || line > l->last) continue;
+        lines[line - l->first].flat += open.flat;
+        lines[line - l->first].cum += open.cum;
+        open = (struct cost){0};
+    }
+    mem_free(at);
+    return sum;
+}
+
+static void put_listing(struct work *w, const struct routine *r, const struct listing *l,
+                        struct source_reader *source)
+{
+    struct cost *lines = mem_zalloc((l->last - l->first + 1) * sizeof *lines),
+                sum = cost_of_lines(w, r, l, lines);
+    struct err ignored;
+    const char *file = l->file;
+    if (!strncmp(file, "/proc/self/cwd/", 15)) file += 15;
+    if (!strncmp(file, "./", 2)) file += 2;
+    buf_printf(w->out, "ROUTINE ====================== %s in %s\n", r->name, file);
+    put_sum(w, sum.flat);
+    put_sum(w, sum.cum);
+    buf_printf(w->out, "Total %s (flat / cumulative)\n", jeprof_unit_name(w->view->profile->unit));
+    long from = (long)l->first - CONTEXT_LINES, to = (long)l->last_of_code + CONTEXT_LINES;
+    if (to < (long)l->last) to = l->last;
+    for (long at = from < 1 ? 1 : from; at <= to; at++) {
+        const char *text = source_line(source, l->file, at, &ignored);
+        if (!text) break;
+        bool inside = at >= (long)l->first && at <= (long)l->last;
+        if (at == (long)l->first) buf_str(w->out, "---\n");
+        put_value(w, inside ? lines[at - l->first].flat : 0);
+        put_value(w, inside ? lines[at - l->first].cum : 0);
+        buf_printf(w->out, "%4ld: ", at);
+        put_source(w, text);
+        if (at == (long)l->last) buf_str(w->out, "---\n");
+    }
+    mem_free(lines);
 }
 
 static int list_routine(struct work *w, const struct routine *r, struct source_reader *source,
                         struct err *err)
 {
-    const struct jeprof_profile *p = w->view->profile;
-    struct span_of_lines lines;
+    struct listing lines;
+    struct err why;
     int rc = find_lines(r, &lines, err);
     if (rc) return rc;
     if (!lines.file) {
         fprintf(stderr,
                 "%s: no line numbers in %s (built without -g, or its debug information is elsewhere)\n",
                 r->name, symbol_object_path(r->object->opened));
-        return 0;
-    }
-    size_t n = lines.last - lines.first + 1;
-    double *flat = mem_zalloc(n * sizeof *flat), *cum = mem_zalloc(n * sizeof *cum), sum_flat = 0,
-           sum_cum = 0;
-    for (size_t i = 0; i < p->n_places; i++) {
-        if (!p->places[i].n_frames || !place_is_in(w, i, r)) continue;
-        const struct jeprof_frame *f = &p->frames[p->places[i].first_frame + p->places[i].n_frames - 1];
-        sum_flat += w->tally.flat[i];
-        sum_cum += w->tally.cum[i];
-        if (f->line < lines.first || f->line > lines.last) continue;
-        flat[f->line - lines.first] += w->tally.flat[i];
-        cum[f->line - lines.first] += w->tally.cum[i];
-    }
-    struct err why;
-    if (!source_line(source, lines.file, lines.first, &why)) {
+    } else if (!source_line(source, lines.file, lines.first, &why)) {
         fprintf(stderr, "%s\n", why.text);
     } else {
-        buf_printf(w->out, "ROUTINE ====================== %s in %s\n", r->name, lines.file);
-        put_sum(w, sum_flat);
-        put_sum(w, sum_cum);
-        buf_printf(w->out, "Total %s (flat / cumulative)\n", jeprof_unit_name(p->unit));
-        long from = (long)lines.first - CONTEXT_LINES, to = (long)lines.last + CONTEXT_LINES;
-        for (long l = from < 1 ? 1 : from; l <= to; l++) {
-            const char *text = source_line(source, lines.file, l, &why);
-            if (!text) break;
-            bool inside = l >= (long)lines.first && l <= (long)lines.last;
-            if (l == (long)lines.first || l == (long)lines.last + 1) buf_str(w->out, "---\n");
-            put_value(w, inside ? flat[l - lines.first] : 0);
-            put_value(w, inside ? cum[l - lines.first] : 0);
-            buf_printf(w->out, "%4ld: ", l);
-            put_source(w, text);
-        }
+        extend_to_end(&lines, source);
+        put_listing(w, r, &lines, source);
     }
-    mem_free(flat);
-    mem_free(cum);
+    mem_free(lines.line_at);
     return 0;
 }
 
