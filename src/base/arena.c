@@ -1,4 +1,5 @@
-/* arena.c - see arena.h. Blocks double from 4 KiB to 1 MiB; a request larger than a quarter block gets one of its own. */
+/* arena.c - see arena.h. Blocks double from 4 KiB to 1 MiB; a request larger than a quarter block gets one of
+ * its own. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -66,7 +67,8 @@ void *arena_zalloc(struct arena *arena, size_t size_bytes)
 void *arena_array(struct arena *arena, size_t count, size_t item_bytes)
 {
     size_t size_bytes;
-    if (__builtin_mul_overflow(count, item_bytes, &size_bytes)) size_bytes = SIZE_MAX / 2; /* mem_alloc refuses it */
+    if (__builtin_mul_overflow(count, item_bytes, &size_bytes))
+        size_bytes = SIZE_MAX / 2; /* mem_alloc refuses it */
     return arena_alloc(arena, size_bytes);
 }
 

@@ -15,10 +15,12 @@ struct arena { /* all zero is an empty arena */
     size_t total_bytes; /* what was taken from the heap */
 };
 
-void *arena_alloc(struct arena *arena, size_t size_bytes) __attribute__((returns_nonnull)); /* 16-byte aligned, not cleared */
+void *arena_alloc(struct arena *arena, size_t size_bytes)
+    __attribute__((returns_nonnull)); /* 16-byte aligned, not cleared */
 void *arena_zalloc(struct arena *arena, size_t size_bytes) __attribute__((returns_nonnull));
 void *arena_array(struct arena *arena, size_t count, size_t item_bytes) __attribute__((returns_nonnull));
-char *arena_strndup(struct arena *arena, const char *text, size_t n_bytes) __attribute__((returns_nonnull)); /* unaligned, NUL added */
+char *arena_strndup(struct arena *arena, const char *text, size_t n_bytes)
+    __attribute__((returns_nonnull)); /* unaligned, NUL added */
 char *arena_strdup(struct arena *arena, const char *text) __attribute__((returns_nonnull));
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena); /* gives all back; the arena is empty again */

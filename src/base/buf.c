@@ -158,7 +158,8 @@ void buf_varint(struct buf *b, uint64_t value)
     buf_char(b, (char)value);
 }
 
-/* Appends the UTF-8 sequence at s (n bytes left), or U+FFFD for one byte that starts none; returns the bytes used. */
+/* Appends the UTF-8 sequence at s (n bytes left), or U+FFFD for one byte that starts none; returns the bytes
+ * used. */
 static size_t add_utf8(struct buf *b, const char *s, size_t n)
 {
     size_t len = utf8_sequence_len(s, n);
@@ -172,8 +173,8 @@ static size_t add_utf8(struct buf *b, const char *s, size_t n)
 
 /* Stands for itself in XML text: ASCII without & < > " ' and control bytes. */
 static const bool plain_xml[256] = {
-    ['\t'] = 1, ['\n'] = 1, ['\r'] = 1, [' '] = 1, ['!'] = 1, [0x23 ... 0x25] = 1, [0x28 ... 0x3b] = 1, ['='] = 1,
-    [0x3f ... 0x7f] = 1,
+    ['\t'] = 1,          ['\n'] = 1,          ['\r'] = 1, [' '] = 1,           ['!'] = 1,
+    [0x23 ... 0x25] = 1, [0x28 ... 0x3b] = 1, ['='] = 1,  [0x3f ... 0x7f] = 1,
 };
 
 void buf_xml(struct buf *b, const char *s, size_t n)
@@ -192,12 +193,23 @@ void buf_xml(struct buf *b, const char *s, size_t n)
             continue;
         }
         switch (c) {
-        case '&': buf_add(b, "&amp;", 5); break;
-        case '<': buf_add(b, "&lt;", 4); break;
-        case '>': buf_add(b, "&gt;", 4); break;
-        case '"': buf_add(b, "&quot;", 6); break;
-        case '\'': buf_add(b, "&#39;", 5); break;
-        default: buf_add(b, "\xef\xbf\xbd", 3);
+        case '&':
+            buf_add(b, "&amp;", 5);
+            break;
+        case '<':
+            buf_add(b, "&lt;", 4);
+            break;
+        case '>':
+            buf_add(b, "&gt;", 4);
+            break;
+        case '"':
+            buf_add(b, "&quot;", 6);
+            break;
+        case '\'':
+            buf_add(b, "&#39;", 5);
+            break;
+        default:
+            buf_add(b, "\xef\xbf\xbd", 3);
         }
         i++;
     }
@@ -205,7 +217,10 @@ void buf_xml(struct buf *b, const char *s, size_t n)
 
 /* Stands for itself in a JSON string: ASCII without " \\ < and control bytes. */
 static const bool plain_json[256] = {
-    [0x20 ... 0x21] = 1, [0x23 ... 0x3b] = 1, [0x3d ... 0x5b] = 1, [0x5d ... 0x7e] = 1,
+    [0x20 ... 0x21] = 1,
+    [0x23 ... 0x3b] = 1,
+    [0x3d ... 0x5b] = 1,
+    [0x5d ... 0x7e] = 1,
 };
 
 void buf_json(struct buf *b, const char *s, size_t n)

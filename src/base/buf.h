@@ -1,6 +1,7 @@
 /* buf.h - a growing output buffer: what every writer (text, DOT, SVG, JSON, proto, HTTP, SQL) appends to.
  *
- * Optionally drains into a file descriptor as it grows (buf_to_fd), so a report of any size needs little memory.
+ * Optionally drains into a file descriptor as it grows (buf_to_fd), so a report of any size needs little
+ * memory.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -22,24 +23,27 @@ struct buf { /* all zero is an empty buffer */
     int write_errno; /* first error while draining */
 };
 
-struct buf buf_to_fd(int fd);         /* drains; call buf_flush at the end */
+struct buf buf_to_fd(int fd);           /* drains; call buf_flush at the end */
 struct buf buf_of(struct bytes *bytes); /* takes a block of bytes (from mem_alloc) over, without a copy */
-int buf_flush(struct buf *b);         /* 0, or -1 with write_errno set */
-void buf_free(struct buf *b);         /* empty again */
-char *buf_take(struct buf *b);        /* the text, NUL-terminated, now the caller's (mem_free); the buffer is empty again */
-const char *buf_cstr(struct buf *b);  /* NUL-terminated view, until the next append */
+int buf_flush(struct buf *b);           /* 0, or -1 with write_errno set */
+void buf_free(struct buf *b);           /* empty again */
+char *buf_take(
+    struct buf *b); /* the text, NUL-terminated, now the caller's (mem_free); the buffer is empty again */
+const char *buf_cstr(struct buf *b);          /* NUL-terminated view, until the next append */
 void buf_reserve(struct buf *b, size_t more); /* after it, `more` bytes can be stored at data+len */
 
 void buf_add_slow(struct buf *b, const void *bytes, size_t n);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
-void buf_u64(struct buf *b, uint64_t value);           /* decimal */
-void buf_i64(struct buf *b, int64_t value);            /* decimal */
-void buf_hex(struct buf *b, uint64_t value);           /* without 0x */
+void buf_u64(struct buf *b, uint64_t value); /* decimal */
+void buf_i64(struct buf *b, int64_t value);  /* decimal */
+void buf_hex(struct buf *b, uint64_t value); /* without 0x */
 void buf_fill(struct buf *b, char c, size_t n);
-void buf_varint(struct buf *b, uint64_t value);        /* LEB128 */
-void buf_xml(struct buf *b, const char *s, size_t n);  /* & < > " ' escaped; invalid UTF-8 and control bytes become U+FFFD */
-void buf_json(struct buf *b, const char *s, size_t n); /* a quoted JSON string, valid UTF-8 whatever came in; '<' as \u003c */
+void buf_varint(struct buf *b, uint64_t value); /* LEB128 */
+void buf_xml(struct buf *b, const char *s,
+             size_t n); /* & < > " ' escaped; invalid UTF-8 and control bytes become U+FFFD */
+void buf_json(struct buf *b, const char *s,
+              size_t n); /* a quoted JSON string, valid UTF-8 whatever came in; '<' as \u003c */
 
 static inline void buf_add(struct buf *b, const void *bytes, size_t n)
 {

@@ -31,7 +31,8 @@ int err_errno(struct err *err, int errnum, const char *format, ...)
     if (err) {
         size_t used = strlen(err->text);
         char reason[128];
-        snprintf(err->text + used, sizeof err->text - used, ": %s", strerror_r(errnum, reason, sizeof reason));
+        snprintf(err->text + used, sizeof err->text - used, ": %s",
+                 strerror_r(errnum, reason, sizeof reason));
     }
     return ERR_IO;
 }

@@ -1,8 +1,9 @@
 /* err.h - how a failure travels.
  *
- * A function that can fail returns 0, or one of the negative codes below, and leaves its results untouched. The sentence for
- * the human goes into the caller's struct err: no allocation, no globals, no errno across folders. A NULL err is fine.
- * "Not found" is a value where it is expected; it is ERR_NOT_FOUND only where the caller named the thing.
+ * A function that can fail returns 0, or one of the negative codes below, and leaves its results untouched.
+ * The sentence for the human goes into the caller's struct err: no allocation, no globals, no errno across
+ * folders. A NULL err is fine. "Not found" is a value where it is expected; it is ERR_NOT_FOUND only where
+ * the caller named the thing.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -27,7 +28,8 @@ struct err {
 
 /* Fills err (when not NULL) and returns code, so that `return err_set(...)` reads as one step. */
 int err_set(struct err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int err_setv(struct err *err, int code, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+int err_setv(struct err *err, int code, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 /* As err_set, with ": " and the text of errno (saved by the caller) behind it. */
 int err_errno(struct err *err, int errnum, const char *format, ...) __attribute__((format(printf, 3, 4)));

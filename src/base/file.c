@@ -45,7 +45,8 @@ int file_read_fd(int fd, const char *name, size_t max_bytes, struct bytes *ret_b
     /* Files of /proc say size 0 but have content, so only a positive size is believed. */
     if (!S_ISREG(st.st_mode) || st.st_size == 0) return read_stream(fd, name, max_bytes, ret_bytes, err);
     if ((uint64_t)st.st_size > max_bytes)
-        return err_set(err, ERR_LIMIT, "%s: %lld bytes, more than the limit of %zu", name, (long long)st.st_size, max_bytes);
+        return err_set(err, ERR_LIMIT, "%s: %lld bytes, more than the limit of %zu", name,
+                       (long long)st.st_size, max_bytes);
     void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED) return read_stream(fd, name, max_bytes, ret_bytes, err);
     *ret_bytes = (struct bytes){.data = map, .len = (size_t)st.st_size, .mapped_bytes = (size_t)st.st_size};
@@ -83,7 +84,8 @@ static int write_fully(int fd, const char *data, size_t len)
     return 0;
 }
 
-int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable, struct err *err)
+int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable,
+                      struct err *err)
 {
     struct bytes whole = {.data = (uint8_t *)data, .len = len};
     return file_write_parts(path, &whole, 1, mode, durable, err);

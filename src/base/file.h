@@ -1,7 +1,7 @@
 /* file.h - whole files in, whole files out.
  *
- * Reading gives one block of bytes however the file is stored; writing is atomic: readers see the old file or the new one, never
- * a part, and a failed write leaves nothing behind.
+ * Reading gives one block of bytes however the file is stored; writing is atomic: readers see the old file or
+ * the new one, never a part, and a failed write leaves nothing behind.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -21,11 +21,13 @@ struct bytes { /* all zero: none. Release with bytes_free. */
 /* Regular files are mapped read-only; pipes and the like are read to their end. "-" is standard input.
  * max_bytes bounds what is taken (ERR_LIMIT). A directory, a missing or unreadable file: ERR_IO naming it. */
 int file_read(const char *path, size_t max_bytes, struct bytes *ret_bytes, struct err *err);
-int file_read_fd(int fd, const char *name_for_errors, size_t max_bytes, struct bytes *ret_bytes, struct err *err);
+int file_read_fd(int fd, const char *name_for_errors, size_t max_bytes, struct bytes *ret_bytes,
+                 struct err *err);
 void bytes_free(struct bytes *bytes);
 
 /* Writes a temporary file beside path, syncs it when durable is asked for, renames it into place. */
-int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable, struct err *err);
+int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable,
+                      struct err *err);
 
 /* The same of several blocks, one after the other. */
 int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
@@ -34,7 +36,8 @@ int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* mkdir -p */
 int file_remove_tree(const char *path, struct err *err);              /* rm -r, does not follow links */
 
-/* $XDG_<kind>_HOME/procprof or ~/<fallback>/procprof; mem_free it. kind: "CACHE", "DATA", "CONFIG", "STATE". */
+/* $XDG_<kind>_HOME/procprof or ~/<fallback>/procprof; mem_free it. kind: "CACHE", "DATA", "CONFIG", "STATE".
+ */
 char *file_user_dir(const char *kind);
 
 #endif

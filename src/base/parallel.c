@@ -69,7 +69,8 @@ struct pieces {
 };
 
 /* Whoever wrote a piece puts it out when its turn comes, while the others write the next ones: no more pieces
- * are in memory than there are threads. Pieces are handed out in order, so the one waited for is being written. */
+ * are in memory than there are threads. Pieces are handed out in order, so the one waited for is being
+ * written. */
 static void write_piece(void *context, size_t i, unsigned worker)
 {
     struct pieces *p = context;

@@ -1,7 +1,9 @@
-/* rd.h - the bounded reader: the only way hostile bytes (profiles, ELF, DWARF, packets, our own files) are looked at.
+/* rd.h - the bounded reader: the only way hostile bytes (profiles, ELF, DWARF, packets, our own files) are
+ * looked at.
  *
- * A read past the end returns zero, moves to the end and sets `bad`; it never touches memory outside. So a parser reads a whole
- * record and asks once: `if (r.bad) ...`. Multi-byte reads are little-endian unless the name says otherwise.
+ * A read past the end returns zero, moves to the end and sets `bad`; it never touches memory outside. So a
+ * parser reads a whole record and asks once: `if (r.bad) ...`. Multi-byte reads are little-endian unless the
+ * name says otherwise.
  */
 #ifndef BASE_RD_H
 #define BASE_RD_H
@@ -57,13 +59,13 @@ static inline struct rd rd_sub(struct rd *r, uint64_t n)
     return at ? rd_over(at, (size_t)n) : (struct rd){.p = r->end, .end = r->end, .bad = true};
 }
 
-#define RD_FIXED(name, type)                                                                                           \
-    static inline type name(struct rd *r)                                                                              \
-    {                                                                                                                  \
-        type value = 0;                                                                                                \
-        const uint8_t *at = rd_bytes(r, sizeof value);                                                                 \
-        if (at) memcpy(&value, at, sizeof value);                                                                      \
-        return value;                                                                                                  \
+#define RD_FIXED(name, type)                                                                                 \
+    static inline type name(struct rd *r)                                                                    \
+    {                                                                                                        \
+        type value = 0;                                                                                      \
+        const uint8_t *at = rd_bytes(r, sizeof value);                                                       \
+        if (at) memcpy(&value, at, sizeof value);                                                            \
+        return value;                                                                                        \
     }
 RD_FIXED(rd_u8, uint8_t)
 RD_FIXED(rd_u16, uint16_t)
@@ -74,7 +76,8 @@ RD_FIXED(rd_u64, uint64_t)
 uint64_t rd_varint_slow(struct rd *r);
 int64_t rd_sleb(struct rd *r);
 
-/* Unsigned LEB128 = protobuf varint. More than ten bytes, or bits past 64, are dropped silently as protobuf does. */
+/* Unsigned LEB128 = protobuf varint. More than ten bytes, or bits past 64, are dropped silently as protobuf
+ * does. */
 static inline uint64_t rd_varint(struct rd *r)
 {
     if (r->p < r->end && *r->p < 0x80) return *r->p++;

@@ -21,7 +21,8 @@ int regex_compile(const char *pattern, unsigned flags, struct regex **ret_regex,
     if (!code) {
         PCRE2_UCHAR reason[128];
         pcre2_get_error_message(why, reason, sizeof reason);
-        return err_set(err, ERR_INPUT, "regular expression '%.80s': %s (at character %zu)", pattern, (char *)reason, (size_t)at);
+        return err_set(err, ERR_INPUT, "regular expression '%.80s': %s (at character %zu)", pattern,
+                       (char *)reason, (size_t)at);
     }
     pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* not everywhere; the interpreter is the fallback */
     struct regex *regex = mem_zalloc(sizeof *regex);
@@ -38,7 +39,8 @@ bool regex_match(struct regex *regex, const char *s, size_t len)
     return pcre2_match(regex->code, (PCRE2_SPTR)s, len, 0, 0, regex->match, regex->limits) >= 0;
 }
 
-bool regex_find(struct regex *regex, const char *s, size_t len, unsigned group, size_t *ret_start, size_t *ret_end)
+bool regex_find(struct regex *regex, const char *s, size_t len, unsigned group, size_t *ret_start,
+                size_t *ret_end)
 {
     int n = pcre2_match(regex->code, (PCRE2_SPTR)s, len, 0, 0, regex->match, regex->limits);
     if (n < 0 || group >= pcre2_get_ovector_count(regex->match)) return false;

@@ -1,4 +1,5 @@
-/* strtab.h - interned strings: equal text, equal id. Id 0 is always "". Text may hold any bytes; a NUL follows it. */
+/* strtab.h - interned strings: equal text, equal id. Id 0 is always "". Text may hold any bytes; a NUL
+ * follows it. */
 #ifndef BASE_STRTAB_H
 #define BASE_STRTAB_H
 
@@ -23,7 +24,8 @@ struct strtab { /* all zero is an empty table that already knows "" */
 
 uint32_t strtab_add(struct strtab *table, const char *s, size_t len);
 uint32_t strtab_add_cstr(struct strtab *table, const char *s);
-uint32_t strtab_add_hashed(struct strtab *table, const char *s, size_t len, uint32_t hash); /* hash: hash_bytes(s, len) */
+uint32_t strtab_add_hashed(struct strtab *table, const char *s, size_t len,
+                           uint32_t hash);                   /* hash: hash_bytes(s, len) */
 void strtab_reserve(struct strtab *table, size_t n_strings); /* room for so many without growing on the way */
 uint32_t strtab_find(const struct strtab *table, const char *s, size_t len); /* UINT32_MAX when not there */
 void strtab_free(struct strtab *table);

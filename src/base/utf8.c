@@ -1,4 +1,5 @@
-/* utf8.c - well-formedness by the table of Unicode 15, section 3.9: no overlong forms, no surrogates, nothing past U+10FFFF. */
+/* utf8.c - well-formedness by the table of Unicode 15, section 3.9: no overlong forms, no surrogates, nothing
+ * past U+10FFFF. */
 #include "base/utf8.h"
 
 size_t utf8_sequence_len(const char *s, size_t n)

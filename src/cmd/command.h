@@ -17,11 +17,11 @@ struct command {
 void command_register(struct command *command);
 
 /* Also answers to a link of that name (argv[0]) when the group is "personality". */
-#define COMMAND(ident, name_, group_, summary_, run_)                                                                  \
-    static struct command command_##ident = {name_, group_, summary_, run_, 0};                                        \
-    __attribute__((constructor)) static void register_##ident(void)                                                    \
-    {                                                                                                                  \
-        command_register(&command_##ident);                                                                            \
+#define COMMAND(ident, name_, group_, summary_, run_)                                                        \
+    static struct command command_##ident = {name_, group_, summary_, run_, 0};                              \
+    __attribute__((constructor)) static void register_##ident(void)                                          \
+    {                                                                                                        \
+        command_register(&command_##ident);                                                                  \
     }
 
 /* "procprof: text" on stderr; returns 1, so that `return command_fail(&err)` ends a command. */

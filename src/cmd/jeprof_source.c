@@ -63,7 +63,8 @@ static void add_routine(struct work *w, const struct jeprof_object *o, const str
     for (size_t i = 0; i < w->n_routines; i++)
         if (w->routines[i].entry == e) return;
     char *full = symbol_demangle(e->name);
-    char *tagged = mem_printf("%s<%016llx>", full, (unsigned long long)e->start); /* as jeprof tells equal names apart */
+    char *tagged =
+        mem_printf("%s<%016llx>", full, (unsigned long long)e->start); /* as jeprof tells equal names apart */
     if (regex_match(re, tagged, strlen(tagged)))
         *VEC_PUSH(w->routines, w->n_routines, w->cap_routines) =
             (struct routine){o, e, jeprof_short_name(full, strlen(full))};
@@ -197,8 +198,8 @@ struct cost {
     double flat, cum;
 };
 
-/* What an address costs falls to its line, or to the next one in the code that is in the listing; what is left
- * at the end, to the last line. Returns the sum. */
+/* What an address costs falls to its line, or to the next one in the code that is in the listing; what is
+ * left at the end, to the last line. Returns the sum. */
 static struct cost cost_of_lines(const struct work *w, const struct routine *r, const struct listing *l,
                                  struct cost *lines)
 {

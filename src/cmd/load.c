@@ -91,8 +91,8 @@ static void prepare_source(struct source *s)
     override_main_mapping(s->p, s->o);
 }
 
-/* Types that are named twice, or differ from source to source, must first be made to fit: profile_make_compatible
- * does that, with all sources at hand. */
+/* Types that are named twice, or differ from source to source, must first be made to fit:
+ * profile_make_compatible does that, with all sources at hand. */
 static bool has_distinct_types(const struct profile *p)
 {
     for (size_t i = 0; i < p->n_sample_types; i++)
@@ -163,7 +163,8 @@ static bool are_plain_files(const char *const *names, size_t n)
     return true;
 }
 
-static void tell_failures(const struct load_options *o, const struct source *sources, size_t n, const char *what)
+static void tell_failures(const struct load_options *o, const struct source *sources, size_t n,
+                          const char *what)
 {
     size_t n_good = 0;
     for (size_t i = 0; i < n; i++) {
@@ -173,8 +174,8 @@ static void tell_failures(const struct load_options *o, const struct source *sou
     if (n_good && n_good < n) tell(o, true, "Fetched %zu %s profiles out of %zu", n_good, what, n);
 }
 
-/* Plain files that go together as they are, merged while they are read. False when that cannot be done: nothing
- * was told then, and the files can be read again. */
+/* Plain files that go together as they are, merged while they are read. False when that cannot be done:
+ * nothing was told then, and the files can be read again. */
 static bool merge_files(const struct load_options *o, struct source *sources, size_t n, const char *what,
                         struct profile **ret)
 {

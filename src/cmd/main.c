@@ -11,7 +11,8 @@ static struct command *first_command;
 
 void command_register(struct command *command)
 {
-    struct command **at = &first_command; /* sorted by name, so that --help does not depend on the link order */
+    struct command **at =
+        &first_command; /* sorted by name, so that --help does not depend on the link order */
     while (*at && strcmp((*at)->name, command->name) < 0) at = (struct command **)&(*at)->next;
     command->next = *at;
     *at = command;
@@ -56,12 +57,14 @@ static const struct command *find(const char *name, const char *group)
 
 static void print_usage(FILE *to)
 {
-    static const char *const groups[][2] = {{"report", "look at profiles"},
-                                            {"collect", "get profiles"},
-                                            {"serve", "serve"},
-                                            {"personality", "stand in for another tool (also by a link of that name)"},
-                                            {"other", "more"}};
-    fprintf(to, "procprof %s: what is this process doing?\n\nusage: procprof COMMAND [OPTIONS] ...\n", PROCPROF_VERSION);
+    static const char *const groups[][2] = {
+        {"report", "look at profiles"},
+        {"collect", "get profiles"},
+        {"serve", "serve"},
+        {"personality", "stand in for another tool (also by a link of that name)"},
+        {"other", "more"}};
+    fprintf(to, "procprof %s: what is this process doing?\n\nusage: procprof COMMAND [OPTIONS] ...\n",
+            PROCPROF_VERSION);
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
         int n = 0;
         for (const struct command *c = first_command; c; c = c->next) {

@@ -32,17 +32,27 @@ static bool parse_with_units(const char *text, const struct unit *units, double 
 
 bool options_parse_duration(const char *text, double *ret_seconds)
 {
-    static const struct unit units[] = {{"", 1},   {"s", 1},     {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60},
-                                        {"h", 3600}, {"d", 86400}, {NULL, 0}};
+    static const struct unit units[] = {{"", 1},     {"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"m", 60},
+                                        {"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
     return parse_with_units(text, units, ret_seconds);
 }
 
 bool options_parse_size(const char *text, uint64_t *ret_bytes)
 {
-    static const struct unit units[] = {{"", 1},           {"b", 1},           {"k", 1024},         {"kb", 1024},
-                                        {"kib", 1024},     {"m", 1048576},     {"mb", 1048576},     {"mib", 1048576},
-                                        {"g", 1073741824}, {"gb", 1073741824}, {"gib", 1073741824}, {"t", 1099511627776.},
-                                        {"tb", 1099511627776.}, {NULL, 0}};
+    static const struct unit units[] = {{"", 1},
+                                        {"b", 1},
+                                        {"k", 1024},
+                                        {"kb", 1024},
+                                        {"kib", 1024},
+                                        {"m", 1048576},
+                                        {"mb", 1048576},
+                                        {"mib", 1048576},
+                                        {"g", 1073741824},
+                                        {"gb", 1073741824},
+                                        {"gib", 1073741824},
+                                        {"t", 1099511627776.},
+                                        {"tb", 1099511627776.},
+                                        {NULL, 0}};
     double value;
     if (!parse_with_units(text, units, &value) || value >= 18e18) return false;
     *ret_bytes = (uint64_t)value;
@@ -84,10 +94,17 @@ void option_list_add(struct option_list *list, const char *text)
 static const char *store(const struct option *o, const char *text)
 {
     switch (o->kind) {
-    case OPTION_FLAG: *(bool *)o->value = true; return NULL;
-    case OPTION_TEXT: *(const char **)o->value = text; return NULL;
-    case OPTION_LIST: option_list_add(o->value, text); return NULL;
-    case OPTION_INT: return parse_int(text, o->value) ? NULL : "a whole number";
+    case OPTION_FLAG:
+        *(bool *)o->value = true;
+        return NULL;
+    case OPTION_TEXT:
+        *(const char **)o->value = text;
+        return NULL;
+    case OPTION_LIST:
+        option_list_add(o->value, text);
+        return NULL;
+    case OPTION_INT:
+        return parse_int(text, o->value) ? NULL : "a whole number";
     case OPTION_NUMBER: {
         char *end;
         double value = strtod(text, &end);
@@ -95,8 +112,10 @@ static const char *store(const struct option *o, const char *text)
         *(double *)o->value = value;
         return NULL;
     }
-    case OPTION_DURATION: return options_parse_duration(text, o->value) ? NULL : "a time such as 30, 500ms, 5m, 1h or 2d";
-    case OPTION_SIZE: return options_parse_size(text, o->value) ? NULL : "a size such as 4096, 64k, 512MB or 2GB";
+    case OPTION_DURATION:
+        return options_parse_duration(text, o->value) ? NULL : "a time such as 30, 500ms, 5m, 1h or 2d";
+    case OPTION_SIZE:
+        return options_parse_size(text, o->value) ? NULL : "a size such as 4096, 64k, 512MB or 2GB";
     }
     return NULL;
 }
@@ -108,15 +127,16 @@ static void print_help(const struct option *table, const struct options_help *he
     printf("\noptions:\n");
     for (const struct option *o = table; o->name; o++) {
         char left[64];
-        snprintf(left, sizeof left, "%s%c%s--%s%s%s", o->letter ? "-" : " ", o->letter ? o->letter : ' ', o->letter ? ", " : "  ",
-                 o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s", o->letter ? "-" : " ", o->letter ? o->letter : ' ',
+                 o->letter ? ", " : "  ", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
         printf("  %-32s %s\n", left, o->help);
     }
     printf("  %-32s %s\n", "-h, --help", "this text");
     if (help->examples) printf("\nexamples:\n%s\n", help->examples);
 }
 
-static const struct option *find_long(const struct option *table, const char *name, size_t len, bool *ret_negated)
+static const struct option *find_long(const struct option *table, const char *name, size_t len,
+                                      bool *ret_negated)
 {
     *ret_negated = false;
     for (const struct option *o = table; o->name; o++)

@@ -8,8 +8,8 @@
 
 /* In this order: the strict ones first, those that take almost any text last. */
 static const struct format_reader *const readers[] = {
-    &format_jfr,        &format_symbolized, &format_cpu,        &format_heap,        &format_go_count, &format_threadz,
-    &format_java,       &format_contention, &format_perf_script, &format_folded,   &format_proto,
+    &format_jfr,  &format_symbolized, &format_cpu,         &format_heap,   &format_go_count, &format_threadz,
+    &format_java, &format_contention, &format_perf_script, &format_folded, &format_proto,
 };
 
 /* The most common wrong thing: an error page saved as a profile. */

@@ -20,8 +20,8 @@ struct format_options {          /* all zero: the defaults */
     bool drop_signal_frames;     /* the old CPU readers' heuristic: remove a second frame that (nearly) all
                                     samples share */
     const char *jemalloc_thread; /* NULL: all threads, each sample labelled; "12": only that one */
-    bool is_file_mapping;    /* data is a read-only mapping of a file: pages may be dropped behind the reader */
-    bool jfr_as_recorded;    /* one event counts once, with its own bytes or time, not with what it stands for */
+    bool is_file_mapping; /* data is a read-only mapping of a file: pages may be dropped behind the reader */
+    bool jfr_as_recorded; /* one event counts once, with its own bytes or time, not with what it stands for */
     const char **ret_format; /* where to store a short name of what it was ("pprof", "jemalloc heap", ...);
                                 may be NULL */
 };
@@ -36,11 +36,13 @@ int format_read(const void *data, size_t len, const char *name, const struct for
 /* profile.proto, not compressed. */
 void format_write_proto(const struct profile *p, struct buf *out);
 
-/* The same as a gzip file (of several members where it is large), made on all cores. level: 1 (fast) to 12. */
+/* The same as a gzip file (of several members where it is large), made on all cores. level: 1 (fast) to 12.
+ */
 void format_write_proto_gzip(const struct profile *p, int level, struct bytes *ret_bytes);
 
 /* Its members, each a block of its own: for file_write_parts. bytes_free each, mem_free the array. */
-void format_write_proto_members(const struct profile *p, int level, struct bytes **ret_members, size_t *ret_n);
+void format_write_proto_members(const struct profile *p, int level, struct bytes **ret_members,
+                                size_t *ret_n);
 
 /* ---- for the readers themselves (one file each) ---- */
 

@@ -49,8 +49,8 @@ static bool next_field_slow(struct rd *r, struct field *f)
     return !r->bad;
 }
 
-/* Reads one field; false at the end or when the bytes make no sense (r->bad). Nearly all have a number below 16
- * and a value, or length, of at most three bytes: those are read right here. */
+/* Reads one field; false at the end or when the bytes make no sense (r->bad). Nearly all have a number below
+ * 16 and a value, or length, of at most three bytes: those are read right here. */
 static inline bool next_field(struct rd *r, struct field *f)
 {
     const uint8_t *p = r->p;

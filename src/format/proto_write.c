@@ -84,7 +84,8 @@ static void put_frames(const struct writing *w, size_t s, struct buf *out)
     out->len = (size_t)(at - out->data);
 }
 
-static void put_sample(const struct writing *w, size_t s, struct buf *out, struct buf *part, struct buf *inner)
+static void put_sample(const struct writing *w, size_t s, struct buf *out, struct buf *part,
+                       struct buf *inner)
 {
     const struct profile *p = w->p;
     put_frames(w, s, inner);

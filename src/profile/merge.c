@@ -71,7 +71,7 @@ struct profile_merger {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     size_t tables_turn, samples_turn; /* the place whose turn it is, in each step */
-    struct merge_source *last; /* the newest whose tables are in the result */
+    struct merge_source *last;        /* the newest whose tables are in the result */
 };
 
 struct profile_merger *profile_merger_new(void)

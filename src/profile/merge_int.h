@@ -1,13 +1,13 @@
 /* merge_int.h - the steps of merging, which live in files of their own.
  *
- * 1. merge_tables.c   Profiles of one program are much alike, often record by record: what a source has at the
- *                     same index as the one before is what it was there. What else the samples of it
- *                     refer to, in the order of first use, is looked up in the result by content and added
- *                     when it is new. Only what samples with a value refer to comes along.
+ * 1. merge_tables.c   Profiles of one program are much alike, often record by record: what a source has at
+ * the same index as the one before is what it was there. What else the samples of it refer to, in the order
+ * of first use, is looked up in the result by content and added when it is new. Only what samples with a
+ * value refer to comes along.
  * 2. merge_samples.c  The samples, translated, are looked up in the result: equal ones are added up.
  *
- * The sources go through each step one after the other, in their order; what can be done without the result is
- * done before, by each source's own thread. So the result is the same whatever the number of threads.
+ * The sources go through each step one after the other, in their order; what can be done without the result
+ * is done before, by each source's own thread. So the result is the same whatever the number of threads.
  */
 #ifndef PROFILE_MERGE_INT_H
 #define PROFILE_MERGE_INT_H
@@ -58,9 +58,9 @@ struct merge {
     size_t n_lines, cap_lines;
 };
 
-void merge_look_over(struct merge_source *s);                  /* finds the uses; needs no result */
-void merge_tables(struct merge *m, struct merge_source *s);    /* in turn */
-void merge_translate(struct merge_source *s);                  /* after that; needs no result */
+void merge_look_over(struct merge_source *s);                      /* finds the uses; needs no result */
+void merge_tables(struct merge *m, struct merge_source *s);        /* in turn */
+void merge_translate(struct merge_source *s);                      /* after that; needs no result */
 void merge_samples(struct merge *m, const struct merge_source *s); /* in turn */
 
 static inline bool merge_all_zero(const int64_t *values, size_t n)

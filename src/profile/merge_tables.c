@@ -190,7 +190,8 @@ static uint32_t add_location(struct lookup *l)
     new.first_line = (uint32_t)to->n_lines;
     new.n_lines = (uint32_t)l->m->n_lines;
     new.address = l->location_offset + (new.mapping ? to->mappings[new.mapping - 1].start : 0);
-    for (size_t i = 0; i < l->m->n_lines; i++) *VEC_PUSH(to->lines, to->n_lines, to->cap_lines) = l->m->lines[i];
+    for (size_t i = 0; i < l->m->n_lines; i++)
+        *VEC_PUSH(to->lines, to->n_lines, to->cap_lines) = l->m->lines[i];
     *VEC_PUSH(to->locations, to->n_locations, to->cap_locations) = new;
     return (uint32_t)to->n_locations - 1;
 }
@@ -210,7 +211,8 @@ static void map_location(struct lookup *l, uint32_t index)
         line.function = map_function(l, line.function);
         *VEC_PUSH(m->lines, m->n_lines, m->cap_lines) = line;
     }
-    uint64_t key[4] = {l->location_offset, (uint64_t)l->location.mapping << 1 | from->is_folded, from->n_lines, 0};
+    uint64_t key[4] = {l->location_offset, (uint64_t)l->location.mapping << 1 | from->is_folded,
+                       from->n_lines, 0};
     for (size_t i = 0; i < m->n_lines; i++)
         key[3] = hash_u64(key[3] ^ m->lines[i].function ^ (uint64_t)m->lines[i].line << 32 ^
                           (uint64_t)m->lines[i].column << 20);

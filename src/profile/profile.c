@@ -53,19 +53,28 @@ void profile_add_comment(struct profile *p, const char *text)
     *VEC_PUSH(p->comments, p->n_comments, p->cap_comments) = profile_cstr(p, text);
 }
 
-uint32_t profile_add_mapping(struct profile *p, uint64_t start, uint64_t limit, uint64_t file_offset, uint32_t filename, uint32_t build_id)
+uint32_t profile_add_mapping(struct profile *p, uint64_t start, uint64_t limit, uint64_t file_offset,
+                             uint32_t filename, uint32_t build_id)
 {
     uint32_t index = (uint32_t)p->n_mappings;
-    *VEC_PUSH(p->mappings, p->n_mappings, p->cap_mappings) = (struct mapping){
-        .id = index + 1, .start = start, .limit = limit, .file_offset = file_offset, .filename = filename, .build_id = build_id};
+    *VEC_PUSH(p->mappings, p->n_mappings, p->cap_mappings) = (struct mapping){.id = index + 1,
+                                                                              .start = start,
+                                                                              .limit = limit,
+                                                                              .file_offset = file_offset,
+                                                                              .filename = filename,
+                                                                              .build_id = build_id};
     return index;
 }
 
-uint32_t profile_add_function(struct profile *p, uint32_t name, uint32_t system_name, uint32_t filename, int64_t start_line)
+uint32_t profile_add_function(struct profile *p, uint32_t name, uint32_t system_name, uint32_t filename,
+                              int64_t start_line)
 {
     uint32_t index = (uint32_t)p->n_functions;
-    *VEC_PUSH(p->functions, p->n_functions, p->cap_functions) = (struct function){
-        .id = index + 1, .name = name, .system_name = system_name, .filename = filename, .start_line = start_line};
+    *VEC_PUSH(p->functions, p->n_functions, p->cap_functions) = (struct function){.id = index + 1,
+                                                                                  .name = name,
+                                                                                  .system_name = system_name,
+                                                                                  .filename = filename,
+                                                                                  .start_line = start_line};
     return index;
 }
 
@@ -83,12 +92,14 @@ void profile_add_line(struct profile *p, uint32_t function, int64_t line, int64_
     p->locations[p->n_locations - 1].n_lines++;
 }
 
-void profile_add_sample(struct profile *p, const uint32_t *locations, size_t n_locations, const int64_t *values)
+void profile_add_sample(struct profile *p, const uint32_t *locations, size_t n_locations,
+                        const int64_t *values)
 {
     size_t s = p->n_samples, n_types = p->n_sample_types;
     if (s + 1 >= p->cap_samples) {
         size_t cap = p->cap_samples ? p->cap_samples * 2 : 64;
-        p->sample_location_start = mem_realloc(p->sample_location_start, (cap + 1) * sizeof *p->sample_location_start);
+        p->sample_location_start =
+            mem_realloc(p->sample_location_start, (cap + 1) * sizeof *p->sample_location_start);
         p->sample_label_start = mem_realloc(p->sample_label_start, (cap + 1) * sizeof *p->sample_label_start);
         p->sample_values = mem_realloc(p->sample_values, cap * n_types * sizeof *p->sample_values);
         if (!s) p->sample_location_start[0] = p->sample_label_start[0] = 0;
@@ -96,7 +107,8 @@ void profile_add_sample(struct profile *p, const uint32_t *locations, size_t n_l
     }
     uint64_t start = p->sample_location_start[s], end = start + n_locations;
     if (end > p->cap_sample_locations)
-        p->sample_locations = mem_grow(p->sample_locations, &p->cap_sample_locations, end, sizeof *p->sample_locations);
+        p->sample_locations =
+            mem_grow(p->sample_locations, &p->cap_sample_locations, end, sizeof *p->sample_locations);
     if (n_locations) memcpy(p->sample_locations + start, locations, n_locations * sizeof *locations);
     if (n_types) memcpy(p->sample_values + s * n_types, values, n_types * sizeof *values);
     p->sample_location_start[s + 1] = end;
@@ -156,7 +168,8 @@ static int check_ids(const char *kind, size_t n, const void *first, size_t strid
         memcpy(&id, (const char *)first + i * stride, sizeof id); /* id is the first field of each record */
         if (!id) rc = err_set(err, ERR_INPUT, "found %s with reserved ID=0", kind);
         idmap_slot(&seen, id, &is_new);
-        if (!rc && !is_new) rc = err_set(err, ERR_INPUT, "multiple %ss with same id: %llu", kind, (unsigned long long)id);
+        if (!rc && !is_new)
+            rc = err_set(err, ERR_INPUT, "multiple %ss with same id: %llu", kind, (unsigned long long)id);
     }
     idmap_free(&seen);
     return rc;
@@ -200,13 +213,16 @@ int profile_check(const struct profile *p, struct err *err)
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct location *l = &p->locations[i];
         if (l->mapping > p->n_mappings) return err_set(err, ERR_INPUT, "location %zu: no such mapping", i);
-        if ((uint64_t)l->first_line + l->n_lines > p->n_lines) return err_set(err, ERR_INPUT, "location %zu: no such line", i);
+        if ((uint64_t)l->first_line + l->n_lines > p->n_lines)
+            return err_set(err, ERR_INPUT, "location %zu: no such line", i);
     }
     for (size_t i = 0; i < p->n_lines; i++)
-        if (p->lines[i].function >= p->n_functions) return err_set(err, ERR_INPUT, "line %zu: no such function", i);
+        if (p->lines[i].function >= p->n_functions)
+            return err_set(err, ERR_INPUT, "line %zu: no such function", i);
     if (p->n_samples) {
         for (size_t s = 0; s < p->n_samples; s++) {
-            if (p->sample_location_start[s] > p->sample_location_start[s + 1] || p->sample_label_start[s] > p->sample_label_start[s + 1])
+            if (p->sample_location_start[s] > p->sample_location_start[s + 1] ||
+                p->sample_label_start[s] > p->sample_label_start[s + 1])
                 return err_set(err, ERR_INPUT, "sample %zu: frames out of order", s);
         }
         uint64_t n_frames = p->sample_location_start[p->n_samples];

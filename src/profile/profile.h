@@ -172,9 +172,9 @@ int profile_merge(struct profile *const *sources, size_t n_sources, struct profi
 
 /* The same for sources that need not be in memory all at once. Each has a place, 0, 1, 2 ...; the calls may
  * come from several threads, and one waits until all places before its own are done: take the places in
- * order. NULL leaves the place empty. ERR_INPUT: the sample types are not those of the first, and nothing of it
- * was added. A source that is added stays as it is and must live until the end; one that is taken is freed as
- * soon as it is not needed. */
+ * order. NULL leaves the place empty. ERR_INPUT: the sample types are not those of the first, and nothing of
+ * it was added. A source that is added stays as it is and must live until the end; one that is taken is freed
+ * as soon as it is not needed. */
 struct profile_merger;
 struct profile_merger *profile_merger_new(void);
 int profile_merger_add(struct profile_merger *merger, size_t place, const struct profile *source,

@@ -39,7 +39,6 @@ struct tree {
 
 /* ---- functions ---- */
 
-
 static uint32_t tree_function(struct tree *t, const char *name, size_t len)
 {
     uint32_t id = strtab_add(&t->names, name, len);
@@ -116,7 +115,8 @@ static void tree_add_profile(struct tree *t, const struct profile *p, const size
         n_functions += start[p->sample_locations[i] + 1] - start[p->sample_locations[i]];
     flame_stacks_reserve(&t->stacks, p->n_samples, n_functions);
     size_t n_values = (t->stacks.n + p->n_samples) * t->n_values;
-    if (n_values > t->cap_values) t->values = mem_grow(t->values, &t->cap_values, n_values, sizeof *t->values);
+    if (n_values > t->cap_values)
+        t->values = mem_grow(t->values, &t->cap_values, n_values, sizeof *t->values);
     for (size_t s = 0; s < p->n_samples; s++) {
         const uint32_t *frames = profile_sample_frames(p, s);
         int64_t *into = t->values + t->stacks.n * t->n_values;
@@ -126,7 +126,8 @@ static void tree_add_profile(struct tree *t, const struct profile *p, const size
         flame_stacks_end(&t->stacks);
         if (t->n_values) memset(into, 0, t->n_values * sizeof *into);
         for (size_t i = 0; i < p->n_sample_types; i++)
-            if (column_of[i] != SIZE_MAX) into[column_of[i]] = add_saturated(0, profile_sample_values(p, s)[i]);
+            if (column_of[i] != SIZE_MAX)
+                into[column_of[i]] = add_saturated(0, profile_sample_values(p, s)[i]);
     }
     mem_free(start);
     mem_free(list.items);
@@ -186,7 +187,8 @@ static double *tree_weights(const struct tree *t)
     for (size_t c = 0; c < k; c++) sum[c] = 0;
     for (size_t i = 0; i < n * k; i++) sum[i + k] = sum[i] + fabs((double)t->values[i]);
     for (size_t i = 0; i < t->n_nodes; i++) {
-        const double *low = sum + t->nodes[i].first * k, *high = sum + t->nodes[i].end * k, *all = sum + n * k;
+        const double *low = sum + t->nodes[i].first * k, *high = sum + t->nodes[i].end * k,
+                     *all = sum + n * k;
         weight[i] = 0;
         for (size_t c = 0; c < k; c++) {
             double share = all[c] > 0 ? (high[c] - low[c]) / all[c] : 0;
@@ -363,7 +365,8 @@ static void sum_all(const struct tree *t, uint32_t node, const __int128 *sums, i
     for (size_t v = 0; v < k; v++) into[v] = clamped(sums[n->end * k + v] - sums[n->first * k + v]);
 }
 
-static struct preorder tree_preorder(const struct tree *t, const struct children *c, const uint8_t *has_smaller)
+static struct preorder tree_preorder(const struct tree *t, const struct children *c,
+                                     const uint8_t *has_smaller)
 {
     struct preorder o = {0};
     __int128 *sums = has_smaller ? stack_sums(t) : NULL;
@@ -436,7 +439,8 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* Of the i-th in preorder, asked for in order; NULL: all zero. */
-static inline const int64_t *values_of(const struct tree *t, const struct preorder *o, size_t i, size_t *n_smaller)
+static inline const int64_t *values_of(const struct tree *t, const struct preorder *o, size_t i,
+                                       size_t *n_smaller)
 {
     if (o->node[i] == SMALLER) return o->smaller + (*n_smaller)++ * t->n_values;
     uint32_t self = t->nodes[o->node[i]].self;
@@ -696,8 +700,8 @@ static void preview_add_smaller(struct preorder *o, uint32_t depth, const int64_
 /* The nodes that a page of that many pixels would paint, found as web/src/flame/canvas.ts finds them: the
  * first of a row that touches a pixel has it. Brothers that paint nothing become one frame where they stand.
  */
-static struct preorder tree_preview(const struct tree *t, const struct children *c, const uint8_t *has_smaller,
-                                    const double *width)
+static struct preorder tree_preview(const struct tree *t, const struct children *c,
+                                    const uint8_t *has_smaller, const double *width)
 {
     struct preorder o = {0};
     __int128 *sums = stack_sums(t);

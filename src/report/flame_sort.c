@@ -28,7 +28,8 @@ struct sorting {
 void flame_stacks_reserve(struct flame_stacks *s, size_t more_stacks, size_t more_items)
 {
     size_t n_starts = s->n + more_stacks + 1;
-    if (n_starts > s->cap_starts) s->starts = mem_grow(s->starts, &s->cap_starts, n_starts, sizeof *s->starts);
+    if (n_starts > s->cap_starts)
+        s->starts = mem_grow(s->starts, &s->cap_starts, n_starts, sizeof *s->starts);
     if (s->n_items + more_items > s->cap_items)
         s->items = mem_grow(s->items, &s->cap_items, s->n_items + more_items, sizeof *s->items);
     if (!s->n) s->starts[0] = 0;
@@ -67,8 +68,12 @@ static void sort_keys(struct keyed *items, size_t n)
 {
     while (n > 24) {
         struct keyed a = items[0], b = items[n / 2], c = items[n - 1];
-        struct keyed pivot = is_less(a, b) ? (is_less(b, c) ? b : is_less(a, c) ? c : a)
-                                           : (is_less(a, c) ? a : is_less(b, c) ? c : b);
+        struct keyed pivot = is_less(a, b) ? (is_less(b, c)   ? b
+                                              : is_less(a, c) ? c
+                                                              : a)
+                                           : (is_less(a, c)   ? a
+                                              : is_less(b, c) ? c
+                                                              : b);
         size_t low = 0, high = n - 1;
         for (;;) {
             while (is_less(items[low], pivot)) low++;

@@ -47,8 +47,8 @@ static inline size_t flame_stack_common(const struct flame_stack_view *a, const 
     return i;
 }
 
-/* The numbers of the stacks in their order: the lower item first, a stack before those that go on where it ends,
- * equal ones by number. mem_free it. */
+/* The numbers of the stacks in their order: the lower item first, a stack before those that go on where it
+ * ends, equal ones by number. mem_free it. */
 uint32_t *flame_stacks_sort(const struct flame_stacks *s);
 
 #endif

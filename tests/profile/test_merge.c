@@ -141,14 +141,16 @@ static struct profile *nearly(unsigned variant)
     for (unsigned i = 0; i < 6; i++) {
         char name[16];
         snprintf(name, sizeof name, "f%u", (i + (variant == 3)) % 6);
-        uint32_t text = profile_cstr(p, name), f = profile_add_function(p, text, text, file, variant == 4 && i == 2);
+        uint32_t text = profile_cstr(p, name),
+                 f = profile_add_function(p, text, text, file, variant == 4 && i == 2);
         profile_add_location(p, p->mappings[map].start + i * 16, variant == 5 && i == 4 ? 0 : 1);
         profile_add_line(p, f, 10 + i + (variant == 6 && i == 1), 0);
     }
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t stack[] = {(i + variant) % 6, (i + 1) % 6};
         profile_add_sample(p, stack, 2, &(int64_t){1 + i});
-        if (i % 3 == 0) profile_add_label_str(p, profile_cstr(p, "k"), profile_cstr(p, variant % 2 ? "x" : "y"));
+        if (i % 3 == 0)
+            profile_add_label_str(p, profile_cstr(p, "k"), profile_cstr(p, variant % 2 ? "x" : "y"));
     }
     return p;
 }
@@ -162,8 +164,9 @@ static void spell(const struct profile *p, struct buf *out)
         const struct line *line = &p->lines[l->first_line];
         const struct function *f = &p->functions[line->function];
         buf_printf(out, "\n%llx %s %lld %s %s %lld", (unsigned long long)l->address,
-                   l->mapping ? profile_text(p, p->mappings[l->mapping - 1].filename) : "-", (long long)line->line,
-                   profile_text(p, f->name), profile_text(p, f->filename), (long long)f->start_line);
+                   l->mapping ? profile_text(p, p->mappings[l->mapping - 1].filename) : "-",
+                   (long long)line->line, profile_text(p, f->name), profile_text(p, f->filename),
+                   (long long)f->start_line);
     }
     buf_cstr(out);
 }
