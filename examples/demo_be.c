@@ -21,7 +21,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-static volatile sig_atomic_t is_stopping;
+static _Atomic int is_stopping;
 static unsigned long n_queries;
 
 static struct {
@@ -284,7 +284,7 @@ static NOINLINE void remember_query_context(void)
 
 /* ---- workers */
 
-static volatile uint64_t answer; /* the compiler must not find out that nobody reads the results */
+static _Atomic uint64_t answer; /* the compiler must not find out that nobody reads the results */
 
 static NOINLINE void execute_query(unsigned worker, uint64_t number)
 {

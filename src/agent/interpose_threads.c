@@ -9,8 +9,16 @@
 #include "agent/real.h"
 #include "agent/threads.h"
 
+/* A sanitizer stands in for it itself, and must know of every thread: there its own is the real one. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#else
+#define IS_SANITIZED 0
+#endif
+
 pthread_create_fn real_pthread_create(void)
 {
+    if (IS_SANITIZED) return pthread_create;
     static _Atomic(pthread_create_fn) found;
     pthread_create_fn f = atomic_load_explicit(&found, memory_order_relaxed);
     if (!f) {
@@ -44,7 +52,7 @@ __attribute__((unused)) static void *begin_thread(void *argument)
     return result;
 }
 
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they stand in for it themselves */
+#if !IS_SANITIZED
 __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                                                           void *(*run)(void *), void *argument)
 {

@@ -18,10 +18,10 @@
 enum { SAMPLER_CPU, SAMPLER_WALL, SAMPLER_COUNT };
 
 struct sampler_thread { /* one thread in one capture; the handler counts into it */
-    uint32_t tid;
+    _Atomic uint32_t tid;
     _Atomic uint64_t n_samples;
     /* On the thread's CPU clock: when the first sample is due; and how many were seen due. */
-    int64_t first_due_ns;
+    _Atomic int64_t first_due_ns;
     _Atomic uint64_t n_due; /* changed by the thread itself alone */
     _Atomic bool is_called; /* CPU timers: a signal was sent beside the timer's and has not come yet */
 };
