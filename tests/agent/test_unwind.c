@@ -233,6 +233,35 @@ TEST(a_false_frame_pointer_is_survived)
 }
 #endif
 
+static void *load_elsewhere(void *argument)
+{
+    char *pages = argument;
+    uintptr_t here[1024] = {7}, got = 0, top = (uintptr_t)__builtin_thread_pointer() & ~(uintptr_t)4095;
+    struct safe_memory m = {0};
+    CHECK(safe_load(&m, (uintptr_t)here, &got) && got == 7);
+    CHECK(safe_load(&m, (uintptr_t)&here[1023], &got));
+    CHECK(!safe_load(&m, (uintptr_t)pages, &got));
+    CHECK(safe_load(&m, top, &got)); /* large frames lie between: their pages are asked for */
+    CHECK(!safe_load(&m, top + 4096, &got));
+    CHECK(m.hi == top + 4096 && m.lo <= (uintptr_t)here);
+    struct safe_memory up_to_hole = {0};
+    CHECK(safe_load(&up_to_hole, (uintptr_t)pages, &got));
+    CHECK(!safe_load(&up_to_hole, (uintptr_t)pages + 2 * 4096, &got));
+    return NULL;
+}
+
+/* Another thread might unmap it between the question and the load. */
+TEST(memory_that_is_not_the_stack_is_not_read)
+{
+    char *pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pages + 4096, 4096);
+    pthread_t thread;
+    pthread_create(&thread, NULL, load_elsewhere, pages);
+    pthread_join(thread, NULL);
+    munmap(pages, 4096);
+    munmap(pages + 2 * 4096, 4096);
+}
+
 TEST(a_load_that_would_fault_ends_the_stack)
 {
     REQUIRE(tables_hold(NULL) == 0);

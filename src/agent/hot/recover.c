@@ -2,6 +2,8 @@
  * says which function it called, and that must be the one we are in. On aarch64 nothing is guessed. */
 #include "agent/hot/recover.h"
 
+#include "agent/hot/young.h"
+
 #define NOT_SANITIZED __attribute__((no_sanitize("address", "thread")))
 
 #if defined(__x86_64__)
@@ -26,13 +28,10 @@ NOT_SANITIZED static bool is_code(const struct unwind_tables *t, uintptr_t pc)
 }
 
 /* What stands before a return address: call rel32 (e8), call through register or memory (ff /2). */
-NOT_SANITIZED static enum call call_before(struct safe_memory *code, uintptr_t pc, uintptr_t inside)
+NOT_SANITIZED static enum call call_before(uintptr_t pc, uintptr_t inside)
 {
-    uintptr_t first, second, at = (pc - 8) & ~(uintptr_t)7;
-    unsigned shift = (unsigned)(pc & 7) * 8;
-    if (!safe_load(code, at, &first)) return NO_CALL;
-    if (shift && !safe_load(code, at + 8, &second)) return NO_CALL;
-    uint64_t bytes = shift ? first >> shift | second << (64 - shift) : first; /* the last one highest */
+    uint64_t bytes; /* the last one highest */
+    if (safe_copy(pc - sizeof bytes, &bytes, sizeof bytes) != sizeof bytes) return NO_CALL;
 #define BYTE(before) ((uint8_t)(bytes >> (64 - 8 * (before))))
     if (BYTE(5) == 0xe8) {
         uintptr_t target = pc + (uintptr_t)(intptr_t)(int32_t)(bytes >> 32);
@@ -60,16 +59,15 @@ NOT_SANITIZED static int return_to(struct unwind_source *s, struct unwind_regist
 NOT_SANITIZED int recover_step(struct unwind_source *s, const struct unwind_rule *rule,
                                struct unwind_registers *r)
 {
-    struct safe_memory code = {0}; /* of its own: the stack's known range stays */
     bool is_bare_leaf = rule->cfa == UNWIND_CFA_NONE && r->pc_is_exact, uses_fp = rule->cfa == UNWIND_CFA_FP;
     uintptr_t inside = r->pc - !r->pc_is_exact, pc;
-    if (!is_bare_leaf && !uses_fp) return -1;
+    if ((!is_bare_leaf && !uses_fp) || !atomic_load_explicit(&young_find, memory_order_relaxed)) return -1;
     unsigned n_words = uses_fp ? MAX_WORDS : 2; /* a linkage table entry may have pushed a number */
     for (unsigned i = 0; i < n_words; i++) {
         uintptr_t place = r->sp + 8 * i;
         if (!safe_load(&s->memory, place, &pc)) return -1;
         if (!is_code(s->tables, pc)) continue;
-        enum call call = call_before(&code, pc, inside);
+        enum call call = call_before(pc, inside);
         if (call == CALLS_US || (call == CALLS_ANYTHING && is_bare_leaf && i == 0))
             return return_to(s, r, place, pc, uses_fp);
     }

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "agent/hot/raw_syscall.h"
+
+#define MAX_GAP_BYTES (8u << 20) /* the largest frame we believe in */
 
 bool safe_probe(uintptr_t address)
 {
@@ -14,16 +17,27 @@ bool safe_probe(uintptr_t address)
 
 bool safe_extend(struct safe_memory *m, uintptr_t address)
 {
-    uintptr_t page = address & ~(uintptr_t)(SAFE_PAGE - 1);
+    uintptr_t page = address & ~(uintptr_t)(SAFE_PAGE - 1), control_block = (uintptr_t)__builtin_thread_pointer();
     if (m->shift || page < SAFE_PAGE || page > UINTPTR_MAX / 2) return false;
-    if (!safe_probe(address)) return false;
-    if (page == m->hi) {
-        m->hi = page + SAFE_PAGE;
-    } else if (page + SAFE_PAGE == m->lo) {
-        m->lo = page;
-    } else {
+    if (!m->hi) {
+        if (!safe_probe(address)) return false;
         m->lo = page;
         m->hi = page + SAFE_PAGE;
+        return true;
     }
+    if (page < m->lo ? m->lo - page > MAX_GAP_BYTES : page - m->hi > MAX_GAP_BYTES) return false;
+    if (m->lo <= control_block && page > control_block) return false;
+    for (; m->hi <= page; m->hi += SAFE_PAGE)
+        if (!safe_probe(m->hi)) return false;
+    for (; m->lo > page; m->lo -= SAFE_PAGE)
+        if (!safe_probe(m->lo - SAFE_PAGE)) return false;
     return true;
+}
+
+size_t safe_copy(uintptr_t from, void *into, size_t n_bytes)
+{
+    struct iovec local = {into, n_bytes}, remote = {(void *)from, n_bytes};
+    long pid = raw_syscall4(SYS_getpid, 0, 0, 0, 0);
+    long n = raw_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0);
+    return n > 0 ? (size_t)n : 0;
 }

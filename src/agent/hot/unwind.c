@@ -110,6 +110,8 @@ NOT_SANITIZED static int step_signal_frame(struct unwind_source *s, struct unwin
     if (!safe_load(&s->memory, r->sp + SIGNAL_PC, &pc) || !safe_load(&s->memory, r->sp + SIGNAL_SP, &sp) ||
         !safe_load(&s->memory, r->sp + SIGNAL_FP, &fp) || !safe_load(&s->memory, r->sp + SIGNAL_LR, &lr))
         return -1;
+    if (!s->memory.shift && (sp < s->memory.lo || sp >= s->memory.hi))
+        s->memory = (struct safe_memory){0}; /* the handler had a stack of its own */
     *r = (struct unwind_registers){
         .pc = pc, .sp = sp, .fp = fp, .lr = lr, .pc_is_exact = true, .lr_is_live = true};
     return 1;

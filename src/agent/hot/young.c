@@ -2,11 +2,8 @@
 #include "agent/hot/young.h"
 
 #include <dlfcn.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 
 #include "agent/hot/cfi_machine.h"
-#include "agent/hot/raw_syscall.h"
 
 /* On the stack of whoever is interrupted: kept small. Entries longer than this are left to the table. */
 #define MAX_ENTRY_BYTES 768
@@ -15,14 +12,12 @@
 
 _Atomic(young_find_fn *) young_find;
 
-/* All or nothing. */
+/* All or nothing; with ret_n_bytes, what there is. */
 static bool read_memory(uintptr_t from, void *into, size_t n_bytes, size_t *ret_n_bytes)
 {
-    struct iovec local = {into, n_bytes}, remote = {(void *)from, n_bytes};
-    long pid = raw_syscall4(SYS_getpid, 0, 0, 0, 0);
-    long n = raw_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0);
-    if (ret_n_bytes) *ret_n_bytes = n > 0 ? (size_t)n : 0;
-    return ret_n_bytes ? n > 0 : n == (long)n_bytes;
+    size_t n = safe_copy(from, into, n_bytes);
+    if (ret_n_bytes) *ret_n_bytes = n;
+    return ret_n_bytes ? n > 0 : n == n_bytes;
 }
 
 struct header { /* .eh_frame_hdr as every linker writes it: counted, sorted, relative to itself */
