@@ -1,7 +1,7 @@
 /* flame_tool.c - makes what the page's tests and benchmarks look at.
  *
- *   flame_tool html|data|proto SOURCE [BASE] > OUT       SOURCE: a file, or made:N (a call tree of about N nodes),
- * short:N (the same with short names), odd (every oddity), none (no samples)
+ *   flame_tool html|data|proto SOURCE [BASE] > OUT       SOURCE: a file, or made:N (a call tree of about N
+ * nodes), short:N (the same with short names), odd (every oddity), none (no samples)
  */
 #include <stdio.h>
 #include <stdlib.h>
