@@ -18,7 +18,8 @@ bool epoch_drain(struct epoch *e, unsigned limit_ms)
         /* Each phase is waited for once, whichever way another writer turns meanwhile: to go by what our own
          * turn returns would look at one phase twice and at the other never. */
         atomic_fetch_add(&e->phase, 1);
-        for (unsigned step_us = 20; !phase_is_empty(e, first ^ turn); step_us = step_us < 1000 ? step_us * 2 : 1000) {
+        for (unsigned step_us = 20; !phase_is_empty(e, first ^ turn);
+             step_us = step_us < 1000 ? step_us * 2 : 1000) {
             if (waited_us / 1000 >= limit_ms) return false;
             nanosleep(&(struct timespec){.tv_nsec = step_us * 1000L}, NULL);
             waited_us += step_us;

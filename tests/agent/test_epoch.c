@@ -1,4 +1,5 @@
-/* Old things are given back when no reader is left, and not before; also when several writers wait at once. */
+/* Old things are given back when no reader is left, and not before; also when several writers wait at once.
+ */
 #include <pthread.h>
 #include <string.h>
 

@@ -17,7 +17,8 @@ bool safe_probe(uintptr_t address)
 
 bool safe_extend(struct safe_memory *m, uintptr_t address)
 {
-    uintptr_t page = address & ~(uintptr_t)(SAFE_PAGE - 1), control_block = (uintptr_t)__builtin_thread_pointer();
+    uintptr_t page = address & ~(uintptr_t)(SAFE_PAGE - 1),
+              control_block = (uintptr_t)__builtin_thread_pointer();
     if (m->shift || page < SAFE_PAGE || page > UINTPTR_MAX / 2) return false;
     if (!m->hi) {
         if (!safe_probe(address)) return false;

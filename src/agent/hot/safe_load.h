@@ -20,7 +20,7 @@
 #define SAFE_PAGE                                                                                            \
     4096u /* the smallest page of any machine we run on: asking twice about a larger one is harmless */
 
-struct safe_memory { /* all zero: the first load says where the stack is */
+struct safe_memory {  /* all zero: the first load says where the stack is */
     uintptr_t lo, hi; /* [lo, hi) can be read */
     intptr_t shift; /* 0; or the bytes are a copy that stands this much further, and nothing outside of it is
                        touched */
