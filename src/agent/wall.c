@@ -28,7 +28,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture now;
-static bool running;
+static bool running;  /* ticks look at the threads */
+static bool is_taken; /* by one of the two kinds, until its output is made and `now` given back */
 static _Atomic bool stop_ticking;
 static uint32_t next_thread; /* whose turn it is */
 static char *stack_copy;
@@ -165,15 +166,25 @@ static int begin(const struct kind_options *options, struct err *err)
     if (!stack_copy) stack_copy = pages_map(STACK_COPY);
     if (!stack_copy) return err_set(err, ERR_LIMIT, "no memory for a copy of a stack");
     pthread_mutex_lock(&lock);
-    int status = running ? err_set(err, ERR_BUSY, "the threads are being looked at already")
-                         : capture_begin(&now, SAMPLER_WALL, options, err);
+    int status = is_taken ? err_set(err, ERR_BUSY, "the threads are being looked at already")
+                          : capture_begin(&now, SAMPLER_WALL, options, err);
     if (!status) {
+        is_taken = true;
         now.period_ns = 1000000000 / hz;
         n_signalled = n_passive = n_blind = n_missed = 0;
         running = true;
     }
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+/* What was seen has been told: from here on the other kind may begin. */
+static void give_back(void)
+{
+    pthread_mutex_lock(&lock);
+    capture_free(&now);
+    is_taken = false;
+    pthread_mutex_unlock(&lock);
 }
 
 static int wall_start(const struct kind_options *options, struct err *err)
@@ -185,8 +196,8 @@ static int wall_start(const struct kind_options *options, struct err *err)
         pthread_mutex_lock(&lock);
         running = false;
         capture_end(&now);
-        capture_free(&now);
         pthread_mutex_unlock(&lock);
+        give_back();
         return err_set(err, ERR_LIMIT, "no thread could be started");
     }
     return 0;
@@ -250,19 +261,14 @@ static int threads_snapshot(const struct kind_options *options, struct output *o
     o->period_type = o->types[0];
     o->period = 1;
     describe(o);
-    capture_free(&now);
+    give_back();
     return 0;
-}
-
-static void wall_free(void)
-{
-    capture_free(&now);
 }
 
 static void wall_forked(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    running = false;
+    running = is_taken = false;
     now = (struct capture){0};
     atomic_store(&sampler_of[SAMPLER_WALL].table, NULL);
 }
@@ -275,7 +281,7 @@ static const struct kind wall_kind = {
     .start = wall_start,
     .stop = wall_stop,
     .snapshot = wall_snapshot,
-    .free_capture = wall_free,
+    .free_capture = give_back,
     .forked = wall_forked,
 };
 KIND_REGISTER(wall_kind);
