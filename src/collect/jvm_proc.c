@@ -160,6 +160,12 @@ static bool is_libjvm(void *context, const char *path, uint64_t inode)
     return !strncmp(name, "libjvm.so", 9);
 }
 
+static bool is_any(void *context, const char *path, uint64_t inode)
+{
+    (void)context, (void)path, (void)inode;
+    return true;
+}
+
 int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err)
 {
     char path[64];
@@ -176,11 +182,12 @@ int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err)
             (int)proc->pid);
     if (fd < 0) return err_set(err, ERR_NOT_FOUND, "there is no process %d", (int)proc->pid);
     close(fd);
-    if (!jvm_proc_each_map(proc->pid, is_libjvm, NULL))
-        return err_set(err, ERR_INPUT,
-                       "process %d is not a JVM (no libjvm.so in its memory); it was left alone",
-                       (int)proc->pid);
-    return 0;
+    if (jvm_proc_each_map(proc->pid, is_libjvm, NULL)) return 0;
+    if (!jvm_proc_is_alive(proc) ||
+        !jvm_proc_each_map(proc->pid, is_any, NULL)) /* on its way out, or a kernel thread */
+        return err_set(err, ERR_NOT_FOUND, "process %d has ended, or has no program", (int)proc->pid);
+    return err_set(err, ERR_INPUT, "process %d is not a JVM (no libjvm.so in its memory); it was left alone",
+                   (int)proc->pid);
 }
 
 void jvm_proc_arguments(pid_t pid, struct buf *out)
