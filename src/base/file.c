@@ -91,19 +91,34 @@ int file_write_atomic(const char *path, const void *data, size_t len, unsigned m
     return file_write_parts(path, &whole, 1, mode, durable, err);
 }
 
-int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
-                     struct err *err)
+static int write_parts(int fd, const struct bytes *parts, size_t n_parts)
+{
+    for (size_t i = 0; i < n_parts; i++)
+        if (write_fully(fd, (const char *)parts[i].data, parts[i].len) < 0) return errno;
+    return 0;
+}
+
+/* A device, a pipe: nothing may take its place. */
+static int write_into(const char *path, const struct bytes *parts, size_t n_parts, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) return err_errno(err, errno, "%s: cannot open", path);
+    int failed = write_parts(fd, parts, n_parts);
+    if (close(fd) < 0 && !failed) failed = errno;
+    return failed ? err_errno(err, failed, "%s: cannot write", path) : 0;
+}
+
+static int replace(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
+                   struct err *err)
 {
     char *temporary = mem_printf("%s.tmp-XXXXXX", path);
     int rc = 0, fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) {
-        rc = err_errno(err, errno, "%s: cannot create", temporary);
+        rc = err_errno(err, errno, "%s: cannot create", path);
         mem_free(temporary);
         return rc;
     }
-    int failed = 0;
-    for (size_t i = 0; i < n_parts && !failed; i++)
-        if (write_fully(fd, (const char *)parts[i].data, parts[i].len) < 0) failed = errno;
+    int failed = write_parts(fd, parts, n_parts);
     if (!failed && (fchmod(fd, mode) < 0 || (durable && fsync(fd) < 0))) failed = errno;
     if (close(fd) < 0 && !failed) failed = errno;
     if (!failed && rename(temporary, path) < 0) failed = errno;
@@ -112,6 +127,17 @@ int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts
         rc = err_errno(err, failed, "%s: cannot write", path);
     }
     mem_free(temporary);
+    return rc;
+}
+
+int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
+                     struct err *err)
+{
+    struct stat is;
+    if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) return write_into(path, parts, n_parts, err);
+    char *target = lstat(path, &is) == 0 && S_ISLNK(is.st_mode) ? realpath(path, NULL) : NULL;
+    int rc = replace(target ? target : path, parts, n_parts, mode, durable, err);
+    free(target);
     return rc;
 }
 

@@ -25,7 +25,8 @@ int file_read_fd(int fd, const char *name_for_errors, size_t max_bytes, struct b
                  struct err *err);
 void bytes_free(struct bytes *bytes);
 
-/* Writes a temporary file beside path, syncs it when durable is asked for, renames it into place. */
+/* Writes a temporary file beside path, syncs it when durable is asked for, renames it into place. A link
+ * stays a link: its target is replaced. What is no file (/dev/null, a pipe) is written into. */
 int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable,
                       struct err *err);
 
