@@ -133,12 +133,12 @@ static int run_view(int argc, char **argv)
         argv++;
         n--;
     }
+    a.o.format = v->format;
+    a.o.symbol = symbol;
     struct profile *p;
     struct symbolizer *symbolizer;
     int status = report_load(&a, n, argv, &p, &symbolizer);
     if (status) return status;
-    a.o.format = v->format;
-    a.o.symbol = symbol;
     bool to_terminal = !a.output && isatty(1);
     bool limit = to_terminal && v->format == REPORT_TEXT && a.o.nodecount == -1 && !a.all;
     if (limit) a.o.nodecount = 40;

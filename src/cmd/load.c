@@ -343,7 +343,7 @@ static int symbolize(const struct load_options *o, struct profile *p, const char
     int rc = 0;
     if (!o->remote_only) {
         struct symbolize_options how = {
-            .force = o->force_symbols, .warn = o->warn, .warn_context = o->context};
+            .force = o->force_symbols, .lines = o->want_lines, .warn = o->warn, .warn_context = o->context};
         rc = profile_symbolize(p, s, &how, err);
     }
     if (!rc && url && !o->local_only) symbolize_remotely(o, p, url);

@@ -20,7 +20,7 @@ struct load_options { /* all zero: the defaults */
     bool normalize;
     const char *binary, *build_id; /* of the main mapping */
     double seconds, timeout_s;
-    bool no_symbols, local_only, remote_only, fast_local, force_symbols;
+    bool no_symbols, local_only, remote_only, fast_local, force_symbols, want_lines;
     enum name_detail name_detail;
     bool all_frames; /* keep what the profile's drop_frames names */
     bool drop_signal_frames;

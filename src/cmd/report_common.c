@@ -78,6 +78,12 @@ static int apply_granularity(struct report_arguments *a)
                          a->granularity);
 }
 
+static bool shows_lines(const struct report_options *o)
+{
+    return o->format == REPORT_LIST || o->format == REPORT_WEBLIST || o->granularity == BY_FILE_FUNCTION ||
+           o->granularity == BY_FILE || o->granularity == BY_LINE;
+}
+
 int report_load(struct report_arguments *a, int n, char **argv, struct profile **ret_profile,
                 struct symbolizer **ret_symbolizer)
 {
@@ -97,6 +103,7 @@ int report_load(struct report_arguments *a, int n, char **argv, struct profile *
                                    .binary = a->binary,
                                    .seconds = a->seconds,
                                    .no_symbols = a->no_names,
+                                   .want_lines = shows_lines(&a->o),
                                    .search = a->path.items,
                                    .warn = print_warning,
                                    .say = print_progress};

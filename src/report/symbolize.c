@@ -58,9 +58,20 @@ static void warn(const struct work *w, const char *text)
     if (w->options->warn) w->options->warn(w->options->warn_context, text);
 }
 
+/* Names of a process itself (libprocprof, /pprof/symbol) come without files. */
+static bool has_no_file(const struct profile *p, const struct location *l)
+{
+    for (uint32_t i = 0; i < l->n_lines; i++) {
+        const struct line *line = &p->lines[l->first_line + i];
+        if (line->line || p->functions[line->function].filename) return false;
+    }
+    return l->mapping && p->mappings[l->mapping - 1].build_id;
+}
+
 static bool wants_lines(const struct work *w, const struct location *l)
 {
-    return l->address && (w->options->force || l->n_lines == 0);
+    return l->address &&
+           (w->options->force || l->n_lines == 0 || (w->options->lines && has_no_file(w->profile, l)));
 }
 
 /* Code made at run time: the virtual machine writes its names to /tmp/perf-PID.map, which only perf's mapping
@@ -87,7 +98,8 @@ static void store(struct work *w, struct mapping *m, struct location *l, const s
                   size_t n_frames)
 {
     struct profile *p = w->profile;
-    if (!n_frames || (w->options->force && l->n_lines && !frames[0].function)) return;
+    if (!n_frames || (l->n_lines && !frames[0].function)) return;
+    if (l->n_lines && !w->options->force && !frames[0].file) return; /* the names it has are as good */
     l->first_line = (uint32_t)p->n_lines;
     l->n_lines = (uint32_t)n_frames;
     for (size_t i = 0; i < n_frames; i++) {
@@ -117,8 +129,10 @@ static int symbolize_mapping(struct work *w, uint32_t mapping, const uint32_t *l
     size_t n_known = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         size_t first = result.first_frame[i], n_frames = result.first_frame[i + 1] - first;
-        store(w, m, &w->profile->locations[locations[i]], result.frames + first, n_frames);
-        n_known += n_frames > 0;
+        struct location *l = &w->profile->locations[locations[i]];
+        bool had_names = !w->options->force && l->n_lines;
+        store(w, m, l, result.frames + first, n_frames);
+        n_known += n_frames > 0 || had_names;
     }
     if (rc == 0 && n_known == 0 && n > 0) {
         char *text = mem_printf("%s: no names for any of %zu addresses (no symbols, or another build)",

@@ -12,6 +12,7 @@
 struct symbolize_options { /* all zero: the defaults */
     const char *binary;    /* overrides the file of the main mapping; may be NULL */
     bool force;            /* also locations that have names already */
+    bool lines; /* also those that have names without a file, where the build id proves the object */
     void (*warn)(void *context,
                  const char *text); /* one line for each object that could not be read; may be NULL */
     void *warn_context;

@@ -134,7 +134,7 @@ static bool may_look_here(struct views *v, const struct profile *p, int32_t node
 }
 
 static int decode(struct views *v, const void *data, size_t len, const char *name, int32_t node,
-                  struct profile **ret_profile, struct err *err)
+                  bool want_lines, struct profile **ret_profile, struct err *err)
 {
     struct format_options reading = {.max_bytes = MAX_UNPACKED_BYTES};
     struct profile *p;
@@ -147,15 +147,17 @@ static int decode(struct views *v, const void *data, size_t len, const char *nam
         }
         p->mappings[0].filename = profile_cstr(p, v->o.binary);
     }
-    if (names_are_missing(p) && may_look_here(v, p, node)) {
-        struct symbolize_options how = {0};
+    if ((want_lines || names_are_missing(p)) && may_look_here(v, p, node)) {
+        struct symbolize_options how = {.lines = want_lines};
         profile_symbolize(p, v->symbols, &how, NULL);
     }
     *ret_profile = p;
     return 0;
 }
 
-int views_load(struct views *v, const struct store_profile *s, struct profile **ret_profile, struct err *err)
+/* The profile inside a stored file, symbolised; for an archive the one behind the page. */
+static int load(struct views *v, const struct store_profile *s, bool want_lines, struct profile **ret_profile,
+                struct err *err)
 {
     struct bytes file = {0}, inside = {0};
     int bad = store_read(v->o.store, s->id, &file, err);
@@ -166,7 +168,7 @@ int views_load(struct views *v, const struct store_profile *s, struct profile **
                     s->file);
     }
     const struct bytes *data = s->form == PROFILE_ARCHIVE ? &inside : &file;
-    if (!bad) bad = decode(v, data->data, data->len, s->file, s->node, ret_profile, err);
+    if (!bad) bad = decode(v, data->data, data->len, s->file, s->node, want_lines, ret_profile, err);
     if (!bad && s->samples < 0) { /* found, not made by us: now we know */
         char types[128];
         capture_sample_types(*ret_profile, types, sizeof types);
@@ -192,8 +194,8 @@ static int merge(struct profile **parts, size_t n, struct profile **ret, struct 
 }
 
 /* Of several, those that cannot be read are left out, as long as one can. */
-static int load_all(struct views *v, const struct store_profile *list, size_t n, struct profile **ret,
-                    struct err *err)
+static int load_all(struct views *v, const struct store_profile *list, size_t n, bool want_lines,
+                    struct profile **ret, struct err *err)
 {
     struct profile *parts[MERGE_AT_ONCE + 1];
     size_t n_parts = 0;
@@ -201,7 +203,7 @@ static int load_all(struct views *v, const struct store_profile *list, size_t n,
     struct err why = {0};
     for (size_t i = 0; i < n && !bad; i++) {
         struct profile *p;
-        int rc = views_load(v, &list[i], &p, &why);
+        int rc = load(v, &list[i], want_lines, &p, &why);
         if (rc) {
             if (n == 1) bad = rc;
             continue;
@@ -257,8 +259,9 @@ static char *title_of(struct views *v, const struct store_profile *list, size_t 
 static int make(struct views *v, const struct view_request *r, struct buf *out, struct err *err)
 {
     struct profile *p = NULL, *base = NULL;
-    int bad = load_all(v, r->profiles, r->n_profiles, &p, err);
-    if (!bad && r->n_base) bad = load_all(v, r->base, r->n_base, &base, err);
+    bool want_lines = r->kind == VIEW_SOURCE;
+    int bad = load_all(v, r->profiles, r->n_profiles, want_lines, &p, err);
+    if (!bad && r->n_base) bad = load_all(v, r->base, r->n_base, want_lines, &base, err);
     if (!bad && base && (r->kind == VIEW_FLAME || r->kind == VIEW_HTML)) {
         struct profile *both[] = {p, base};
         bad = profile_make_compatible(both, 2, err);
@@ -398,7 +401,7 @@ int views_open(struct views *v, const void *data, size_t len, const char *name, 
 {
     struct profile *p = NULL;
     while (sem_wait(&v->at_work)) continue;
-    int bad = decode(v, data, len, name, 0, &p, err);
+    int bad = decode(v, data, len, name, 0, false, &p, err);
     if (!bad) {
         struct flame_data_options flame = {.title = name};
         struct view_request r = {.kind = kind};

@@ -88,7 +88,4 @@ struct views_state {
 };
 void views_state(struct views *v, struct views_state *ret_state);
 
-/* The profile inside a stored file, symbolised; for an archive the one behind the page. */
-int views_load(struct views *v, const struct store_profile *p, struct profile **ret_profile, struct err *err);
-
 #endif
