@@ -168,6 +168,25 @@ int cluster_node_add(struct cluster *c, const struct cluster_node *node, int32_t
     return 0;
 }
 
+int cluster_node_update_self(struct cluster *c, int32_t id, const struct cluster_node *node, struct err *err)
+{
+    pthread_mutex_lock(&c->lock);
+    struct cluster_node *n = cluster_node_locked(c, id);
+    int bad = n ? db_run(&c->db, err,
+                         "UPDATE nodes SET port = ?, query_port = ?, jvm_pid = ?, jvm_match = ? WHERE id = ?",
+                         "iiiti", (int64_t)node->port, (int64_t)node->query_port, (int64_t)node->jvm_pid,
+                         node->jvm_match, (int64_t)id)
+                : err_set(err, ERR_NOT_FOUND, "no node has the id %d", id);
+    if (!bad) {
+        n->port = node->port;
+        n->query_port = node->query_port;
+        n->jvm_pid = node->jvm_pid;
+        memcpy(n->jvm_match, node->jvm_match, sizeof n->jvm_match);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return bad;
+}
+
 int cluster_node_drop(struct cluster *c, int32_t id, struct err *err)
 {
     int bad = 0;

@@ -134,7 +134,7 @@ static char *node_name(void *context, int32_t id)
 }
 
 /* This server's own entry: the frontend 10001. */
-static int add_self(struct cluster *c, int http_port, int32_t *ret_id, struct err *err)
+static int set_self(struct cluster *c, int http_port, int query_port, int32_t *ret_id, struct err *err)
 {
     struct cluster_node *all, self = {.role = CLUSTER_FE, .is_self = true};
     size_t n = cluster_nodes(c, 1 << CLUSTER_FE, &all);
@@ -142,19 +142,20 @@ static int add_self(struct cluster *c, int http_port, int32_t *ret_id, struct er
     for (size_t i = 0; i < n; i++)
         if (all[i].is_self) *ret_id = all[i].id;
     mem_free(all);
-    if (*ret_id) return 0;
     char name[sizeof self.name] = "this host";
     gethostname(name, sizeof name - 1);
     snprintf(self.host, sizeof self.host, "127.0.0.1");
     snprintf(self.name, sizeof self.name, "%s", name);
     self.port = (uint16_t)http_port;
+    self.query_port = (uint16_t)query_port;
     char *match = cluster_setting_text(c, CONF_FE_JVM);
     if (*match && strspn(match, "0123456789") == strlen(match))
         self.jvm_pid = atoi(match);
     else
         snprintf(self.jvm_match, sizeof self.jvm_match, "%s", match);
     mem_free(match);
-    return cluster_node_add(c, &self, ret_id, err);
+    return *ret_id ? cluster_node_update_self(c, *ret_id, &self, err)
+                   : cluster_node_add(c, &self, ret_id, err);
 }
 
 /* Nodes of the conf files; after our own, so that this server is 10001. */
@@ -211,7 +212,9 @@ static int start_store(struct server *s, const struct server_options *o, const s
     struct store_options so = {.dir = dir, .index_dir = o->data_dir, .durable = o->durable};
     int32_t self = 0, backend = 0;
     int bad = store_open(&so, &s->site.store, err);
-    if (!bad) bad = add_self(c, (int)cluster_setting_int(c, CONF_HTTP_PORT), &self, err);
+    if (!bad)
+        bad = set_self(c, (int)cluster_setting_int(c, CONF_HTTP_PORT),
+                       (int)cluster_setting_int(c, CONF_QUERY_PORT), &self, err);
     if (!bad) bad = add_conf_nodes(c, nodes, err);
     if (!bad) bad = store_node_dir(s->site.store, self, dir, true, err);
     if (!bad && o->has_be_conf) {
@@ -318,6 +321,10 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
         bad = start_listeners(s, o, err);
         pthread_mutex_unlock(&s->listeners);
     }
+    int32_t self;
+    if (!bad)
+        bad = set_self(site->cluster, server_http_port(s), server_mysql_port(s), &self,
+                       err); /* 0 became a port */
     if (bad) return server_stop(s), bad;
     *ret_server = s;
     return 0;
