@@ -335,7 +335,10 @@ static int listen_on(const char *host, int port, int *ret_fd, int *ret_port, str
         }
     }
     freeaddrinfo(list);
-    if (fd < 0) return err_errno(err, why, "cannot listen for MySQL clients on %s port %d", host, port);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot listen for MySQL clients on %s port %d: %s%s", host, port,
+                       strerror(why),
+                       why == EADDRINUSE ? " (another server has it: choose one with --mysql-port)" : "");
     struct sockaddr_storage address;
     socklen_t n_address = sizeof address;
     getsockname(fd, (struct sockaddr *)&address, &n_address);
