@@ -28,8 +28,9 @@ static size_t add_flame_options(struct flame_arguments *a, struct option *table,
 {
     a->min_width_px = 0.1;
     a->palette = "hot";
-    table[n++] = (struct option){0,        "html", OPTION_FLAG,
-                                 &a->html, NULL,   "a page with the full viewer instead of an SVG"};
+    table[n++] =
+        (struct option){0,        "html", OPTION_FLAG,
+                        &a->html, NULL,   "a page with the full viewer instead of an SVG (also: -o x.html)"};
     table[n++] = (struct option){0, "icicle", OPTION_FLAG, &a->icicle, NULL, "root on top"};
     table[n++] = (struct option){
         0, "reverse", OPTION_FLAG, &a->reverse, NULL, "merge from the leaf: who is it, then who called it"};
@@ -245,6 +246,12 @@ static int flame_of_profile(struct flame_arguments *a, int n, char **argv)
     return status;
 }
 
+static bool is_page(const char *output)
+{
+    const char *dot = output ? strrchr(output, '.') : NULL;
+    return dot && (!strcmp(dot, ".html") || !strcmp(dot, ".htm"));
+}
+
 static int run_flame(int argc, char **argv)
 {
     struct flame_arguments a = {0};
@@ -257,11 +264,12 @@ static int run_flame(int argc, char **argv)
         "in the URL. Reads every format, collapsed stacks fastest of all.",
         "  procprof flame cpu.pb.gz > cpu.svg                 procprof flame --palette mem -s inuse_space "
         "heap.prof > heap.svg\n"
-        "  perf script | procprof flame - > perf.svg          procprof flame --html cpu.jfr -o cpu.html\n"
+        "  perf script | procprof flame - > perf.svg          procprof flame cpu.jfr -o cpu.html\n"
         "  procprof flame --diff-base old.pb.gz new.pb.gz > diff.svg"};
     int n = options_parse(argc, argv, table, &help);
     if (n == OPTIONS_DONE) return 0;
     if (n == OPTIONS_BAD) return 2;
+    a.html |= is_page(a.common.output);
     if (!flame_palette_known(a.palette))
         return command_failf("--palette %s: there is no such palette (--help lists them)", a.palette), 2;
     if (n == 1 && !needs_profile(&a)) {
@@ -291,6 +299,7 @@ static int run_diff(int argc, char **argv)
     if (n == OPTIONS_BAD) return 2;
     if (n != 2) return command_failf("diff takes two profiles: the old one and the new one"), 2;
     option_list_add(&a.common.diff_base, argv[1]);
+    a.html |= is_page(a.common.output);
     if (flame || a.html) return flame_of_profile(&a, 1, argv + 1);
     struct profile *p;
     struct err err;

@@ -19,30 +19,42 @@ static int write_proto(const struct profile *p, const char *output, int level)
     return report_deliver(output, &out, true, "out.pb.gz");
 }
 
+/* What a name asks for; anything else is a profile. */
+static const char *form_of(const char *output)
+{
+    const char *dot = output ? strrchr(output, '.') : NULL;
+    static const char *const forms[] = {"collapsed", "folded", "callgrind", "csv", "json"};
+    for (size_t i = 0; dot && i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(dot + 1, forms[i])) return forms[i];
+    return "pprof";
+}
+
 static int run_merge(int argc, char **argv)
 {
     struct report_arguments a = {0};
     struct option table[N_COMMON_OPTIONS + 4];
     size_t n_options = report_common_options(&a, table);
     int64_t level = 6;
-    const char *to = "pprof";
+    const char *to = NULL;
     bool converting = !strcmp(argv[0], "convert");
     table[n_options++] = (struct option){0, "level", OPTION_INT, &level, "N", "gzip level, 0 (none) to 12"};
     if (converting)
         table[n_options++] = (struct option){
-            0, "to", OPTION_TEXT, &to, "FORM", "pprof (default), collapsed, raw, callgrind, csv or json"};
+            0,   "to",   OPTION_TEXT,
+            &to, "FORM", "pprof, collapsed, raw, callgrind, csv or json (by the name of OUT, else pprof)"};
     table[n_options] = (struct option){0};
-    struct options_help help = {converting ? "procprof convert [OPTIONS] --to FORM PROFILE... -o OUT"
+    struct options_help help = {converting ? "procprof convert [OPTIONS] PROFILE... -o OUT"
                                            : "procprof merge [OPTIONS] PROFILE... -o OUT.pb.gz",
                                 converting
                                     ? "Any format in, another one out."
                                     : "Adds profiles up: equal stacks with equal labels become one sample.",
-                                converting ? "  procprof convert --to collapsed cpu.jfr > cpu.folded\n  "
+                                converting ? "  procprof convert cpu.jfr -o cpu.folded\n  "
                                              "procprof convert heap.prof -o heap.pb.gz"
                                            : "  procprof merge be1.pb.gz be2.pb.gz be3.pb.gz -o all.pb.gz"};
     int n = options_parse(argc, argv, table, &help);
     if (n == OPTIONS_DONE) return 0;
     if (n == OPTIONS_BAD) return 2;
+    if (!converting) to = "pprof";
     if (level < 0 || level > 12) return command_failf("--level goes from 0 to 12"), 2;
     static const struct {
         const char *name;
@@ -50,6 +62,7 @@ static int run_merge(int argc, char **argv)
     } forms[] = {{"collapsed", REPORT_COLLAPSED}, {"folded", REPORT_COLLAPSED}, {"raw", REPORT_RAW},
                  {"callgrind", REPORT_CALLGRIND}, {"csv", REPORT_CSV},          {"json", REPORT_JSON}};
     int form = -1;
+    if (!to) to = form_of(a.output);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(forms[i].name, to)) form = (int)i;
     if (form < 0 && strcmp(to, "pprof") && strcmp(to, "proto"))

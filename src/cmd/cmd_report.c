@@ -132,6 +132,10 @@ static int run_view(int argc, char **argv)
         symbol = argv[1];
         argv++;
         n--;
+        if (!n)
+            return command_failf("%s takes a %s and then a profile; only '%s' was given", v->name,
+                                 v->parameter, symbol),
+                   2;
     }
     a.o.format = v->format;
     a.o.symbol = symbol;
