@@ -141,6 +141,7 @@ int jvm_find(const char *target, struct jvm_proc *ret_proc, struct err *err)
                      buf_cstr(&found));
     buf_free(&found);
     if (n_found) return rc;
-    return err_set(err, ERR_NOT_FOUND, "no JVM fits '%s' (%zu JVMs seen%s); 'procprof jvm list' shows them",
-                   target, n_all, n_unreadable ? ", some processes belong to other users" : "");
+    return err_set(err, ERR_NOT_FOUND, "no JVM fits '%s' (%zu JVM%s seen%s); 'procprof jvm list' shows them",
+                   target, n_all, n_all == 1 ? "" : "s",
+                   n_unreadable ? ", some processes belong to other users" : "");
 }
