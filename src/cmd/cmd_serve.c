@@ -236,7 +236,7 @@ static int run(int argc, char **argv)
         "  procprof serve --fe-conf fe.conf --be-conf be.conf --daemon\n"};
     int n = options_parse(argc, argv, table, &help);
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
-    if (n > 0) return command_failf("serve takes no arguments, only options: '%s'", argv[1]);
+    if (n > 0) return command_failf("serve takes no arguments, only options: '%s'", argv[1]), 2;
     if (a.list_settings) return list_settings();
     int status = serve(&a);
     return status;

@@ -94,7 +94,7 @@ static int run(int argc, char **argv)
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
     if (demangle_only) return filter_names();
     if (n != 1)
-        return command_failf("symbolize takes one profile, not %d; see 'procprof symbolize --help'", n);
+        return command_failf("symbolize takes one profile, not %d; see 'procprof symbolize --help'", n), 2;
 
     struct err err = {0};
     struct bytes bytes = {0};

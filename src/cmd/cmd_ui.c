@@ -103,7 +103,7 @@ static int run(int argc, char **argv)
                                 "  procprof ui cpu.pprof\n  procprof ui --base before.heap after.heap\n"};
     int n = options_parse(argc, argv, table, &help);
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
-    if (n == 0) return command_failf("name at least one profile: procprof ui FILE...");
+    if (n == 0) return command_failf("name at least one profile: procprof ui FILE..."), 2;
     char host[256];
     int port;
     if (!parse_listen(listen, host, sizeof host, &port))
