@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cmd/command.h"
+#include "profile/unit.h"
 
 size_t report_common_options(struct report_arguments *a, struct option *table)
 {
@@ -84,6 +85,14 @@ static bool shows_lines(const struct report_options *o)
            o->granularity == BY_FILE || o->granularity == BY_LINE;
 }
 
+static bool is_unit(const char *unit, const struct profile *p)
+{
+    if (!unit || !*unit || !strcmp(unit, "auto") || !strcmp(unit, "minimum") || unit_known(unit)) return true;
+    for (size_t i = 0; i < p->n_sample_types; i++)
+        if (!strcmp(unit, profile_text(p, p->sample_types[i].unit))) return true;
+    return false;
+}
+
 int report_load(struct report_arguments *a, int n, char **argv, struct profile **ret_profile,
                 struct symbolizer **ret_symbolizer)
 {
@@ -111,6 +120,14 @@ int report_load(struct report_arguments *a, int n, char **argv, struct profile *
         if (!strcmp(a->names, details[i]))
             loading.name_detail = (enum name_detail)i, loading.force_symbols = i > 0;
     if (load_profile(&loading, ret_profile, NULL, ret_symbolizer, &err)) return command_fail(&err);
+    if (!is_unit(a->unit, *ret_profile)) {
+        profile_free(*ret_profile);
+        if (ret_symbolizer) symbolizer_free(*ret_symbolizer);
+        return command_failf(
+                   "--unit %s: there is no such unit (ns, us, ms, s, hrs, B, kB, MB, GB ... or auto)",
+                   a->unit),
+               2;
+    }
     a->o.sample_index = a->sample;
     a->o.unit = a->unit;
     a->o.cum_sort = a->cum;
