@@ -5,26 +5,31 @@
 #include <string.h>
 
 /* Every key there is; the list is in docs/agent.md with what each does. */
-static const char *const known[] = {
-    "listen",
-    "token",
-    "max_seconds",
-    "hz",
-    "exe",
-    "portfile",
-    "fork",
-    "signal",
-    "perf",
-    "frames",
-    "heap",
-    "heap_max",
-    "jemalloc",
-    "heap_interval",
-    "quiet",
-    "contention",
-    "contention_interval",
-    "dump_dir",
-    "wall_signals",
+enum form { TEXT, NUMBER, FLAG };
+static const struct key {
+    const char *name;
+    enum form form;
+    const char *also; /* a word besides on and off */
+} known[] = {
+    {"listen", TEXT, NULL},
+    {"token", TEXT, NULL},
+    {"max_seconds", NUMBER, NULL},
+    {"hz", NUMBER, NULL},
+    {"exe", TEXT, NULL},
+    {"portfile", TEXT, NULL},
+    {"fork", FLAG, NULL},
+    {"signal", NUMBER, NULL},
+    {"perf", FLAG, NULL},
+    {"frames", NUMBER, NULL},
+    {"heap", FLAG, NULL},
+    {"heap_max", NUMBER, NULL},
+    {"jemalloc", FLAG, "auto"},
+    {"heap_interval", NUMBER, NULL},
+    {"quiet", FLAG, NULL},
+    {"contention", FLAG, "block"},
+    {"contention_interval", TEXT, NULL},
+    {"dump_dir", TEXT, NULL},
+    {"wall_signals", FLAG, NULL},
 };
 
 #define MAX_PAIRS 32
@@ -35,11 +40,35 @@ static struct {
 } pairs[MAX_PAIRS];
 static unsigned n_pairs;
 
-static bool is_known(const char *key)
+static const struct key *find(const char *name)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i], key)) return true;
+        if (!strcmp(known[i].name, name)) return &known[i];
+    return NULL;
+}
+
+static bool is_flag(const char *value)
+{
+    static const char *const words[] = {"1", "on", "true", "yes", "0", "off", "false", "no"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i], value)) return true;
     return false;
+}
+
+static bool is_number(const char *value)
+{
+    size_t n = strspn(value, "0123456789");
+    return n > 0 && n < 16 && (!value[n] || (strchr("kKmMgG", value[n]) && !value[n + 1]));
+}
+
+static int check(const struct key *key, const char *value, struct err *err)
+{
+    if (key->form == NUMBER && !is_number(value))
+        return err_set(err, ERR_INPUT, "%s: \"%s\" is not a number (also 64k, 1M)", key->name, value);
+    if (key->form == FLAG && !is_flag(value) && !(key->also && !strcmp(key->also, value)))
+        return err_set(err, ERR_INPUT, "%s: \"%s\" is neither on nor off%s%s", key->name, value,
+                       key->also ? " nor " : "", key->also ? key->also : "");
+    return 0;
 }
 
 int config_load(const char *text, struct err *err)
@@ -55,8 +84,11 @@ int config_load(const char *text, struct err *err)
         if (!*at) continue;
         char *value = strchr(at, '=');
         if (value) *value++ = 0;
-        if (!is_known(at)) return err_set(err, ERR_INPUT, "no setting is called \"%s\"", at);
+        const struct key *key = find(at);
+        if (!key) return err_set(err, ERR_INPUT, "no setting is called \"%s\"", at);
         if (n_pairs == MAX_PAIRS) return err_set(err, ERR_LIMIT, "more than %d settings", MAX_PAIRS);
+        int bad = check(key, value ? value : "1", err);
+        if (bad) return bad;
         pairs[n_pairs].key = at;
         pairs[n_pairs++].value = value ? value : "1";
     }
