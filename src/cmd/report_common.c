@@ -144,7 +144,7 @@ int report_deliver(const char *output, struct buf *text, bool binary, const char
 {
     struct err err;
     int status = 0;
-    if (output) {
+    if (output && strcmp(output, "-")) {
         if (file_write_atomic(output, text->data, text->len, 0644, false, &err)) status = command_fail(&err);
     } else if (binary && isatty(1)) {
         status = command_failf("this is not for a terminal: use --output %s, or redirect", suggested_name);
