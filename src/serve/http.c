@@ -406,7 +406,7 @@ static int listen_on(const char *host, int port, int *ret_fd, int *ret_port, str
     freeaddrinfo(list);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot listen for HTTP on %s port %d: %s%s", host, port, strerror(why),
-                       why == EADDRINUSE ? " (another server has it: choose one with --http-port)" : "");
+                       why == EADDRINUSE ? " (another server has it: choose another port)" : "");
     struct sockaddr_storage address;
     socklen_t n = sizeof address;
     getsockname(fd, (struct sockaddr *)&address, &n);
