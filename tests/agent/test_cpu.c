@@ -315,6 +315,64 @@ TEST(and_so_are_those_of_one_that_has_ended)
     CHECK(result.n_lost >= 90 && result.n_lost <= 110);
 }
 
+/* ---- a signal that waited until the next capture */
+
+static void *work_deaf_then_listen(void *argument)
+{
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    work(argument);
+    wait_for_sampling(); /* of the next capture */
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    atomic_fetch_add(&n_done, 1);
+    sem_wait(&may_end);
+    return NULL;
+}
+
+static sem_t may_wake;
+
+static void *sleep_until_woken(void *argument)
+{
+    struct worker *w = argument;
+    w->tid = (uint32_t)syscall(SYS_gettid);
+    sem_wait(&may_wake);
+    return NULL;
+}
+
+/* Threads have other numbers in another capture: what was sent to one must not count for who has its number
+ * now, with all the CPU time that it has ever used. */
+TEST(a_late_signal_of_the_last_capture_counts_for_nobody)
+{
+    start("listen=off,perf=0");
+    struct worker early = {0}, deaf = {.goal_s = 0.5}, idle = {0};
+    pthread_t taker;
+    rate_hz = 100;
+    pthread_create(&early.thread, NULL, sleep_until_woken, &early);
+    while (!*(volatile uint32_t *)&early.tid) pause_ms(1);
+    pthread_create(&deaf.thread, NULL, work_deaf_then_listen, &deaf);
+    pthread_create(&taker, NULL, take, NULL);
+    while (n_done < 1) pause_ms(5);
+    cancel = true;
+    pthread_join(taker, NULL);
+    output_free(&result);
+    sem_post(&may_end);
+    sem_post(&may_wake);
+    pthread_join(early.thread, NULL);
+    pthread_create(&idle.thread, NULL, sleep_until_woken, &idle);
+    cancel = false;
+    pthread_create(&taker, NULL, take, NULL);
+    while (n_done < 2) pause_ms(5);
+    cancel = true;
+    pthread_join(taker, NULL);
+    sem_post(&may_end);
+    sem_post(&may_wake);
+    pthread_join(deaf.thread, NULL);
+    pthread_join(idle.thread, NULL);
+    CHECK(samples_of(idle.tid) <= 1);
+}
+
 /* Seconds of CPU time may take minutes on a busy machine. */
 __attribute__((constructor)) static void be_patient(void)
 {

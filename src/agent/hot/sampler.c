@@ -31,6 +31,14 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
                     n * atomic_load_explicit(&s->weight, memory_order_relaxed));
 }
 
+/* A signal may come late, from a capture that has ended or to a thread that has just left this one: its number
+ * is another thread's by then, whose clock has nothing to do with ours. */
+static bool is_ours(const struct sampler_thread *thread)
+{
+    return (uint32_t)raw_syscall4(SYS_gettid, 0, 0, 0, 0) ==
+           atomic_load_explicit(&thread->tid, memory_order_relaxed);
+}
+
 /* How many samples of this thread are due since the last time, by its own clock: signals of events do not
  * queue, timers wait for the kernel's tick. An event's timer may run a little ahead of the clock. */
 static int64_t samples_due(struct sampler_thread *thread, int64_t period_ns)
@@ -52,7 +60,7 @@ static void handle_event(int fd, bool is_first, void *ucontext)
     unsigned ticket = epoch_enter(&sampler_epoch);
     uint32_t index = atomic_load(&sampler_event_thread[fd]);
     struct stack_table *table = atomic_load(&s->table);
-    if (index && index <= s->n_threads && table) {
+    if (index && index <= s->n_threads && table && is_ours(&s->threads[index - 1])) {
         struct sampler_thread *thread = &s->threads[index - 1];
         int64_t period_ns = atomic_load_explicit(&s->weight, memory_order_relaxed);
         int64_t n = samples_due(thread, period_ns);
@@ -80,7 +88,7 @@ void sampler_handle(int signal_number, siginfo_t *info, void *ucontext)
     struct stack_table *table = atomic_load(&s->table);
     uint32_t index = (uint32_t)value & ~SAMPLER_ASLEEP;
     enum sampler_state state = (uint32_t)value & SAMPLER_ASLEEP ? SAMPLER_SLEEPING : SAMPLER_RUNNING;
-    if (table && index < s->n_threads) {
+    if (table && index < s->n_threads && is_ours(&s->threads[index])) {
         struct sampler_thread *thread = &s->threads[index];
         int64_t n = 1;
         if (which == SAMPLER_CPU) {
