@@ -159,6 +159,36 @@ TEST(starts_from_a_signal_on_another_stack)
     compare_tail();
 }
 
+/* The stack for signals that Rust gives each thread, with a page below that must not be touched; and what the
+ * sampler has on it. */
+static void on_small_stack(int signal_number, siginfo_t *info, void *context)
+{
+    (void)signal_number, (void)info;
+    uintptr_t pcs[UNWIND_MAX_FRAMES];
+    n_ours = unwind_context(context, pcs, UNWIND_MAX_FRAMES, &complete);
+    for (unsigned i = 0; i < n_ours; i++) ours[i] = pcs[i];
+}
+
+TEST(a_small_stack_for_signals_is_enough_even_for_code_without_a_table)
+{
+    enum { GUARD = 4096, STACK = 8192 };
+    REQUIRE(tables_hold(NULL) == 0);
+    if (!atomic_load(&young_find)) SKIP("the loader of this libc cannot be asked");
+    char *memory = mmap(NULL, GUARD + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    mprotect(memory, GUARD, PROT_NONE);
+    stack_t other = {.ss_sp = memory + GUARD, .ss_size = STACK};
+    if (sigaltstack(&other, NULL)) SKIP("this machine's signal frames are larger than that");
+    struct sigaction action = {.sa_sigaction = on_small_stack, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigaction(SIGUSR1, &action, NULL);
+    const struct unwind_tables *published = atomic_exchange(&unwind_published, NULL);
+    sink = interrupt_me(5);
+    CHECK(n_ours >= 1);
+    atomic_store(&unwind_published, published);
+    sink = interrupt_me(5);
+    CHECK(complete);
+}
+
 static void take_in_handler(int signal_number)
 {
     (void)signal_number;

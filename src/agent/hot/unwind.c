@@ -222,6 +222,16 @@ static struct safe_memory known_stack(uintptr_t from, uintptr_t to)
     return (struct safe_memory){.lo = from, .hi = ((to - 1) | (SAFE_PAGE - 1)) + 1};
 }
 
+/* What a walk takes at most that asks the loader (young.h), from here on; one that does not takes a fifth. */
+#define ASKING_BYTES 5120
+
+/* Rust gives each thread 8 KiB for signals: a frame of the kernel and the sampler's own leave too little. */
+static bool has_room_to_ask(const stack_t *for_signals, uintptr_t here)
+{
+    uintptr_t bottom = (uintptr_t)for_signals->ss_sp;
+    return here - bottom >= for_signals->ss_size || here - bottom >= ASKING_BYTES;
+}
+
 NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsigned max, bool *ret_complete)
 {
     const ucontext_t *uc = ucontext;
@@ -249,7 +259,8 @@ NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsi
         s.memory = known_stack(here, r.sp); /* not on another signal stack */
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
-    s.is_published = s.asks_loader = true;
+    s.is_published = true;
+    s.asks_loader = has_room_to_ask(&uc->uc_stack, here);
     unsigned n = unwind_walk(&s, &r, pcs, max, ret_complete);
     epoch_leave(&unwind_epoch, ticket);
     return n;

@@ -4,7 +4,8 @@
  * The loader is asked where the object's frame information is, by the one function of it that takes no lock
  * and may be called in a handler (_dl_find_object, glibc 2.35), and the one entry that matters is read and
  * run. Reading goes through the kernel, as a stranger would: an object that another thread unloads meanwhile
- * costs the rule, not the process. Some 2 us an address, where a table takes 15 ns.
+ * costs the rule, not the process. Some 2 us an address, where a table takes 15 ns. Takes 3 KiB of stack: not
+ * for the small ones that signals may have (hot/unwind.c).
  */
 #ifndef AGENT_HOT_YOUNG_H
 #define AGENT_HOT_YOUNG_H
