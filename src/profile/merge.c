@@ -39,8 +39,9 @@ static uint32_t copy_string(struct profile *to, const struct profile *from, uint
     return profile_string(to, s.s, s.len);
 }
 
-static void merge_header(struct profile *to, const struct profile *p, bool is_first)
+static void merge_header(struct merge *m, const struct profile *p, bool is_first)
 {
+    struct profile *to = m->to;
     if (is_first) {
         for (size_t i = 0; i < p->n_sample_types; i++)
             profile_add_sample_type(to, profile_text(p, p->sample_types[i].type),
@@ -58,9 +59,9 @@ static void merge_header(struct profile *to, const struct profile *p, bool is_fi
     if (!to->doc_url) to->doc_url = copy_string(to, p, p->doc_url);
     for (size_t c = 0; c < p->n_comments; c++) {
         uint32_t id = copy_string(to, p, p->comments[c]);
-        bool known = false;
-        for (size_t k = 0; k < to->n_comments; k++) known |= to->comments[k] == id;
-        if (!known) *VEC_PUSH(to->comments, to->n_comments, to->cap_comments) = id;
+        bool is_new;
+        (void)idmap_slot(&m->comments, id, &is_new);
+        if (is_new) *VEC_PUSH(to->comments, to->n_comments, to->cap_comments) = id;
     }
 }
 
@@ -129,7 +130,7 @@ static int add(struct profile_merger *x, size_t place, const struct profile *p, 
     bool takes_part = p && !rc;
     if (takes_part) {
         s->before = x->last;
-        merge_header(x->m.to, p, !x->last);
+        merge_header(&x->m, p, !x->last);
         merge_tables(&x->m, s);
         x->last = s;
     }
@@ -163,6 +164,7 @@ struct profile *profile_merger_end(struct profile_merger *x)
     content_index_free(&m->functions);
     content_index_free(&m->locations);
     content_index_free(&m->samples);
+    idmap_free(&m->comments);
     mem_free(m->lines);
     free_source(x->last);
     pthread_mutex_destroy(&x->lock);

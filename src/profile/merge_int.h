@@ -12,6 +12,7 @@
 #ifndef PROFILE_MERGE_INT_H
 #define PROFILE_MERGE_INT_H
 
+#include "base/idmap.h"
 #include "profile/profile.h"
 
 /* An index of records by the hash of their content; the records live elsewhere. */
@@ -54,7 +55,8 @@ struct merge_source { /* one source on its way */
 struct merge {
     struct profile *to;
     struct content_index mappings, functions, locations, samples;
-    struct line *lines; /* of the location that is being looked up */
+    struct idmap comments; /* those that the result has; only the keys count */
+    struct line *lines;    /* of the location that is being looked up */
     size_t n_lines, cap_lines;
 };
 
