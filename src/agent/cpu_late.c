@@ -13,6 +13,8 @@
 #define MOST_PAUSE_NS     4000000
 #define PAUSE_NS_A_THREAD 100000 /* to read a clock takes half a microsecond */
 
+#define MOST_SLEEP_NS 20000000 /* before it looks whether it is to stop: many threads make long pauses */
+
 #define LOOKS_A_CPU 4
 
 static _Atomic bool is_on, must_stop;
@@ -80,8 +82,8 @@ static void *keep_looking(void *argument)
         int64_t pause_ns = wanted_pause_ns, least_ns = (int64_t)atomic_load(&n_threads) * PAUSE_NS_A_THREAD;
         if (pause_ns < least_ns) pause_ns = least_ns;
         pause_ns = pause_ns / 2 + (int64_t)(random_number() % (uint64_t)pause_ns);
-        nanosleep(&(struct timespec){.tv_sec = pause_ns / 1000000000, .tv_nsec = pause_ns % 1000000000},
-                  NULL);
+        for (; pause_ns > 0 && !atomic_load(&must_stop); pause_ns -= MOST_SLEEP_NS)
+            nanosleep(&(struct timespec){.tv_nsec = pause_ns < MOST_SLEEP_NS ? pause_ns : MOST_SLEEP_NS}, NULL);
         look_at_threads();
     }
     atomic_store(&is_on, false);

@@ -33,7 +33,8 @@ struct sampler {
     uint32_t max_frames;
     _Atomic uint64_t n_incomplete; /* stacks that did not reach an outermost frame */
     _Atomic uint64_t n_lost;       /* samples (with their weight) for which the table had no room */
-    _Atomic int64_t weight;        /* wall clock: what one signal stands for now */
+    _Atomic int64_t weight;        /* ns that one sample stands for: the CPU profiler's period; of the wall
+                                      clock, what it is now */
 };
 
 extern struct sampler sampler_of[SAMPLER_COUNT];
