@@ -199,11 +199,22 @@ static double *tree_weights(const struct tree *t)
     return weight;
 }
 
+static int compare_down(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
 /* The item that would stand at `rank` if all were sorted downwards. Reorders items. */
 static double select_down(double *items, size_t n, size_t rank)
 {
+    enum { MAX_ROUNDS = 100 }; /* twenty or thirty are usual; what is made to need more is sorted */
     size_t from = 0, to = n;
-    while (to - from > 1) {
+    for (int round = 0; to - from > 1; round++) {
+        if (round == MAX_ROUNDS) {
+            qsort(items + from, to - from, sizeof *items, compare_down);
+            return items[rank];
+        }
         double a = items[from], b = items[from + (to - from) / 2], c = items[to - 1];
         double pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
         size_t high = from, at = from, low = to; /* [from,high) greater, [high,at) equal, [low,to) less */

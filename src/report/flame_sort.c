@@ -63,10 +63,37 @@ static void insertion_sort(struct keyed *items, size_t n)
     }
 }
 
-/* By key, equal ones by number. The smaller side by a call, the larger one by going round. */
-static void sort_keys(struct keyed *items, size_t n)
+static void sink(struct keyed *items, size_t at, size_t n)
+{
+    struct keyed item = items[at];
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && is_less(items[child], items[child + 1])) child++;
+        if (!is_less(item, items[child])) break;
+        items[at] = items[child];
+    }
+    items[at] = item;
+}
+
+static void heap_sort(struct keyed *items, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;) sink(items, i, n);
+    while (n-- > 1) {
+        struct keyed largest = items[0];
+        items[0] = items[n];
+        items[n] = largest;
+        sink(items, 0, n);
+    }
+}
+
+/* By key, equal ones by number. The smaller side by a call, the larger one by going round; when that has gone
+ * on for too long (profiles can be made so that each pivot is a bad one), another way. */
+static void sort_keys(struct keyed *items, size_t n, unsigned n_rounds)
 {
     while (n > 24) {
+        if (!n_rounds--) {
+            heap_sort(items, n);
+            return;
+        }
         struct keyed a = items[0], b = items[n / 2], c = items[n - 1];
         struct keyed pivot = is_less(a, b) ? (is_less(b, c)   ? b
                                               : is_less(a, c) ? c
@@ -85,11 +112,11 @@ static void sort_keys(struct keyed *items, size_t n)
         }
         size_t middle = high + 1; /* [0,middle) and [middle,n) */
         if (middle < n - middle) {
-            sort_keys(items, middle);
+            sort_keys(items, middle, n_rounds);
             items += middle;
             n -= middle;
         } else {
-            sort_keys(items + middle, n - middle);
+            sort_keys(items + middle, n - middle, n_rounds);
             n = middle;
         }
     }
@@ -118,7 +145,7 @@ static void sort_range(struct sorting *x, struct range r)
     r.depth += shared_by_all(x, &r);
     for (size_t i = r.from; i < r.to; i++)
         items[i].key = key_at(flame_stack_view(x->s, items[i].stack), r.depth);
-    sort_keys(items + r.from, r.to - r.from);
+    sort_keys(items + r.from, r.to - r.from, 2 * (64 - (unsigned)__builtin_clzll(r.to - r.from)));
     for (size_t i = r.from; i < r.to;) {
         size_t end = i + 1;
         while (end < r.to && items[end].key == items[i].key) end++;

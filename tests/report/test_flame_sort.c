@@ -84,4 +84,18 @@ TEST(a_staircase)
     flame_stacks_free(&s);
 }
 
+/* Musser's sequence, of which each pivot out of three is a bad one: that must not take quadratic time. */
+TEST(bad_pivots)
+{
+    enum { N = 600000, HALF = N / 2 };
+    struct flame_stacks s = {0};
+    flame_stacks_reserve(&s, N, N);
+    for (uint32_t i = 1; i <= N; i++) {
+        flame_stacks_push(&s, i > HALF ? 2 * (i - HALF) : i % 2 ? i : HALF + i - 1);
+        flame_stacks_end(&s);
+    }
+    check_sorted(&s);
+    flame_stacks_free(&s);
+}
+
 TEST_MAIN()
