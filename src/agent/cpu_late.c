@@ -83,7 +83,8 @@ static void *keep_looking(void *argument)
         if (pause_ns < least_ns) pause_ns = least_ns;
         pause_ns = pause_ns / 2 + (int64_t)(random_number() % (uint64_t)pause_ns);
         for (; pause_ns > 0 && !atomic_load(&must_stop); pause_ns -= MOST_SLEEP_NS)
-            nanosleep(&(struct timespec){.tv_nsec = pause_ns < MOST_SLEEP_NS ? pause_ns : MOST_SLEEP_NS}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = pause_ns < MOST_SLEEP_NS ? pause_ns : MOST_SLEEP_NS},
+                      NULL);
         look_at_threads();
     }
     atomic_store(&is_on, false);

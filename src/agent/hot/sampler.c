@@ -31,8 +31,8 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
                     n * atomic_load_explicit(&s->weight, memory_order_relaxed));
 }
 
-/* A signal may come late, from a capture that has ended or to a thread that has just left this one: its number
- * is another thread's by then, whose clock has nothing to do with ours. */
+/* A signal may come late, from a capture that has ended or to a thread that has just left this one: its
+ * number is another thread's by then, whose clock has nothing to do with ours. */
 static bool is_ours(const struct sampler_thread *thread)
 {
     return (uint32_t)raw_syscall4(SYS_gettid, 0, 0, 0, 0) ==
