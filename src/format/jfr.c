@@ -94,8 +94,8 @@ static bool read_by_index(const struct chunk *c, struct jfr_types *types, struct
         int64_t delta;
         if (!record_at(c, at, 1, &record) || !jfr_pools_read(pools, record, &delta)) return false;
         if (delta >= 0) return true; /* the first one: each points back to the one before it */
-        if ((uint64_t)-delta > at - HEADER_BYTES) return false;
-        at -= (uint64_t)-delta;
+        if (-(uint64_t)delta > at - HEADER_BYTES) return false;
+        at -= -(uint64_t)delta;
     }
 }
 

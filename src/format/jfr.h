@@ -2,10 +2,13 @@
  *
  * A JFR file is a row of chunks; each is read by itself and then forgotten:
  *
- *   jfr_types.c   the chunk's own description of its records (metadata) -> types, and programs to decode them
- *   jfr_pools.c   constant pools: stack traces, methods, classes, threads; found first, resolved when asked
- * for jfr_events.c  events -> counted once per distinct (kind, stack, thread, state, class) jfr.c chunks in,
- * and all of it into a profile
+ *   jfr_types.c   its own description of its records (metadata) -> types, and programs to decode them
+ *   jfr_pools.c   constant pools: methods, classes, threads; found first, resolved when asked for
+ *   jfr_stacks.c  stack traces, each distinct one of the file once
+ *   jfr_events.c  events -> named, and counted by
+ *   jfr_counts.c  once per distinct (kind, stack, thread, state, class) of the file
+ *   jfr_join.c    what several threads read of one file, put together
+ *   jfr.c         chunks in, and all of it into a profile
  *
  * Nothing depends on type numbers or on the order of fields: async-profiler, JDK 11 to 25 and others differ
  * in both.

@@ -1,5 +1,6 @@
-/* jfr_events.c - events of a chunk, counted once per distinct place, by the numbers the chunk uses for
- * stacks, threads and classes; names come later, once for each place. See jfr.h. */
+/* jfr_events.c - events of a chunk, counted once per distinct place. Equal ones are put together by their
+ * bytes, the rest is named a row at a time: from the numbers that the chunk uses for stacks, threads and
+ * classes to those of the profile. See jfr.h. */
 #include <endian.h>
 #include <math.h>
 #include <stdlib.h>
@@ -290,19 +291,20 @@ static bool text_into(struct jfr_events *e, const uint8_t *at, char *into, size_
     return true;
 }
 
-/* "20 ms", "10000000", "1 s": in nanoseconds (or plain). */
+/* "20 ms", "10000000", "1 s": in nanoseconds (or plain). 0: it is none, or one that cannot be meant. */
 static double parse_amount(const char *text)
 {
+    const double most = 1e18; /* more than thirty years; and it can be counted in 64 bits */
     static const struct {
         const char *unit;
         double factor;
     } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
     char *end;
     double value = strtod(text, &end);
-    if (end == text || !(value >= 0) || value > 1e15) return 0;
+    if (end == text || !(value >= 0) || value > most) return 0;
     while (*end == ' ') end++;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (!strcmp(end, units[i].unit)) return value * units[i].factor;
+        if (!strcmp(end, units[i].unit)) return value * units[i].factor > most ? 0 : value * units[i].factor;
     return *end ? 0 : value;
 }
 
