@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@
 #include "symbol/elf.h"
 #include "symbol/symbol.h"
 
-enum { MAX_BATCH = 200000, PIECE_ADDRESSES = 512, LOOK_AHEAD_FRAMES = 8, LINE_BYTES = 64, MAX_WRITERS = 16 };
+enum { MAX_BATCH = 200000, LOOK_AHEAD_FRAMES = 8, LINE_BYTES = 64 };
 
 struct addr2line {
     const char *name; /* of this program, for messages */
@@ -135,13 +134,9 @@ static void put_unknown(const struct addr2line *t, struct buf *out)
 }
 
 struct answers {
-    struct addr2line *tool;
+    const struct addr2line *tool;
     const uint64_t *addresses;
-    struct symbol_result *result;
-    struct buf pieces[MAX_WRITERS]; /* one a worker */
-    pthread_mutex_t lock;
-    pthread_cond_t turn;
-    size_t next; /* piece to be written */
+    const struct symbol_result *result;
 };
 
 /* Names lie anywhere in hundreds of megabytes: the memory is asked for them before they are copied. */
@@ -153,8 +148,9 @@ static void look_ahead(const struct symbol_result *r, size_t frame)
         for (uint32_t at = 0; at <= f->function_bytes; at += LINE_BYTES) __builtin_prefetch(f->function + at);
 }
 
-static void put_answers(const struct answers *a, size_t from, size_t to, struct buf *out)
+static void put_answers(void *context, size_t from, size_t to, struct buf *out)
 {
+    const struct answers *a = context;
     const struct addr2line *t = a->tool;
     const struct symbol_result *r = a->result;
     for (size_t i = from; i < to; i++) {
@@ -173,41 +169,6 @@ static void put_answers(const struct answers *a, size_t from, size_t to, struct 
     }
 }
 
-/* Text is made by several threads and written in order: each waits for its turn, so that no more than a piece
- * a thread is kept. Pieces are handed out in order, hence the one whose turn it is always is in work. */
-static void put_piece(void *context, size_t piece, unsigned worker)
-{
-    struct answers *a = context;
-    struct buf *text = &a->pieces[worker], *out = &a->tool->out;
-    size_t from = piece * PIECE_ADDRESSES, to = from + PIECE_ADDRESSES, n = a->result->n_addresses;
-    text->len = 0;
-    put_answers(a, from, to < n ? to : n, text);
-    pthread_mutex_lock(&a->lock);
-    while (a->next != piece) pthread_cond_wait(&a->turn, &a->lock);
-    pthread_mutex_unlock(&a->lock);
-    buf_add(out, text->data, text->len);
-    pthread_mutex_lock(&a->lock);
-    a->next++;
-    pthread_cond_broadcast(&a->turn);
-    pthread_mutex_unlock(&a->lock);
-}
-
-static void put_all(struct answers *a)
-{
-    size_t n = a->result->n_addresses;
-    unsigned n_threads = parallel_width() < MAX_WRITERS ? parallel_width() : MAX_WRITERS;
-    if (n <= PIECE_ADDRESSES || n_threads == 1) {
-        put_answers(a, 0, n, &a->tool->out);
-        return;
-    }
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->turn, NULL);
-    parallel_for((n + PIECE_ADDRESSES - 1) / PIECE_ADDRESSES, n_threads, put_piece, a);
-    pthread_cond_destroy(&a->turn);
-    pthread_mutex_destroy(&a->lock);
-    for (unsigned i = 0; i < n_threads; i++) buf_free(&a->pieces[i]);
-}
-
 static int answer(struct addr2line *t, const uint64_t *addresses, size_t n, struct err *err)
 {
     uint64_t *shifted = NULL;
@@ -219,7 +180,7 @@ static int answer(struct addr2line *t, const uint64_t *addresses, size_t n, stru
     struct symbol_result r = {0};
     int rc = symbol_lookup(t->object, shifted ? shifted : addresses, n, &r, err);
     struct answers a = {.tool = t, .addresses = addresses, .result = &r};
-    if (rc == 0) put_all(&a);
+    if (rc == 0) parallel_write(&t->out, n, put_answers, &a);
     symbol_result_free(&r);
     mem_free(shifted);
     if (rc == 0 && buf_flush(&t->out) < 0)
