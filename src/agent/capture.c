@@ -91,6 +91,7 @@ int64_t capture_thread_add(struct capture *c, uint32_t tid)
     atomic_store(&c->counts[i].n_samples, 0);
     c->index_of[tid] = i + 1;
     threads_name(tid, c->threads[i].name);
+    if (threads_has_filter(tid)) tables_filter_seen();
     return i;
 }
 

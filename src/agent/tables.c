@@ -142,6 +142,14 @@ static void rebuild(void)
     note_status(&begin);
 }
 
+static _Atomic bool filter_was_seen;
+
+void tables_filter_seen(void)
+{
+    atomic_store(&filter_was_seen, true);
+    atomic_store(&young_find, NULL);
+}
+
 /* May handlers ask the loader about code that has no table yet? Not where a filter might end the process over
  * the call they read with. */
 static void allow_young(void)
@@ -150,7 +158,8 @@ static void allow_young(void)
     static bool is_known;
     if (!is_known) *(void **)&found = dlsym(RTLD_DEFAULT, "_dl_find_object");
     is_known = true;
-    atomic_store(&young_find, prctl(PR_GET_SECCOMP) == 0 ? found : NULL);
+    if (prctl(PR_GET_SECCOMP) != 0) atomic_store(&filter_was_seen, true);
+    atomic_store(&young_find, atomic_load(&filter_was_seen) ? NULL : found);
 }
 
 static void refresh_locked(void)

@@ -23,6 +23,9 @@ bool tables_are_held(void);
 /* Looks for changes now. Called by the housekeeping; cheap when nothing changed. */
 void tables_refresh(void);
 
+/* A thread with a system call filter was met: from now on no handler makes calls a filter might not know. */
+void tables_filter_seen(void);
+
 void tables_forked(void); /* in the child of a fork */
 
 struct tables_status {

@@ -107,6 +107,14 @@ bool threads_blocks_signal(uint32_t tid, int signal_number)
     return mask >> (signal_number - 1) & 1;
 }
 
+bool threads_has_filter(uint32_t tid)
+{
+    char text[4096];
+    if (read_task_file(tid, "status", text, sizeof text) <= 0) return false; /* it has ended */
+    const char *line = strstr(text, "\nSeccomp:");
+    return line && strtoul(line + 9, NULL, 10) != 0;
+}
+
 bool threads_sleeping_at(uint32_t tid, uintptr_t *ret_sp, uintptr_t *ret_pc)
 {
     char text[256];

@@ -25,6 +25,9 @@ int64_t threads_cpu_ns(uint32_t tid);
 /* Does the thread block this signal? Then it is never sent one. */
 bool threads_blocks_signal(uint32_t tid, int signal_number);
 
+/* Does a sandbox (seccomp) look at its system calls? One thread may have one that the others have not. */
+bool threads_has_filter(uint32_t tid);
+
 /* A sleeping thread's stack pointer and program counter, from the system call it is in; false when it runs or
  * may not be asked. */
 bool threads_sleeping_at(uint32_t tid, uintptr_t *ret_sp, uintptr_t *ret_pc);

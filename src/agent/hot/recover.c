@@ -61,7 +61,9 @@ NOT_SANITIZED int recover_step(struct unwind_source *s, const struct unwind_rule
 {
     bool is_bare_leaf = rule->cfa == UNWIND_CFA_NONE && r->pc_is_exact, uses_fp = rule->cfa == UNWIND_CFA_FP;
     uintptr_t inside = r->pc - !r->pc_is_exact, pc;
-    if ((!is_bare_leaf && !uses_fp) || !atomic_load_explicit(&young_find, memory_order_relaxed)) return -1;
+    if ((!is_bare_leaf && !uses_fp) || !s->asks_loader ||
+        !atomic_load_explicit(&young_find, memory_order_relaxed))
+        return -1;
     unsigned n_words = uses_fp ? MAX_WORDS : 2; /* a linkage table entry may have pushed a number */
     for (unsigned i = 0; i < n_words; i++) {
         uintptr_t place = r->sp + 8 * i;

@@ -277,7 +277,7 @@ NOT_SANITIZED __attribute__((noinline)) unsigned unwind_here(uintptr_t *pcs, uns
     r.pc &= s.address_mask;
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
-    s.is_published = s.asks_loader = true;
+    s.is_published = true; /* nobody has looked whether this thread may ask (tables_filter_seen) */
     unsigned n = 0;
     int went = 1;
     for (unsigned depth = 0; n < max && went > 0; depth++) {

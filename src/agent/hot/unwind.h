@@ -73,7 +73,8 @@ struct unwind_source {
     struct safe_memory memory;
     uintptr_t address_mask; /* clears pointer authentication bits; all ones on x86-64 */
     bool is_published;      /* tables are unwind_published: the rules found last may be remembered */
-    bool asks_loader;       /* code of this process: what no table knows yet, the loader may (young.h) */
+    bool asks_loader; /* code of this process: what no table knows yet, the loader may (young.h), and code
+                         may be read through the kernel (recover.h) */
 };
 
 extern _Atomic(const struct unwind_tables *) unwind_published;
