@@ -11,17 +11,33 @@ class Run:
         self.wall_s, self.cpu_s, self.rss_mb, self.output = wall_s, cpu_s, rss_mb, output
 
 
+def high_water(pid):
+    """Peak resident MB of the program that runs as pid; 0 when it has ended."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return next((int(l.split()[1]) / 1024 for l in status if l.startswith("VmHWM")), 0)
+    except OSError:
+        return 0
+
+
 def run_once(command, output_path):
     with open(output_path, "wb") as out, open(output_path + ".err", "wb") as err:
         begin = time.monotonic()
         child = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
-        _, status, usage = os.wait4(child.pid, 0)
+        high_water_mb = 0
+        while True:
+            done, status, usage = os.wait4(child.pid, os.WNOHANG)
+            if done:
+                break
+            high_water_mb = max(high_water_mb, high_water(child.pid))
+            time.sleep(0.002)
         wall_s = time.monotonic() - begin
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         tail = open(output_path + ".err", errors="replace").read()[-400:]
         raise RuntimeError(f"{' '.join(command)[:200]}: exit status {child.returncode}\n{tail}")
-    return Run(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output_path)
+    # ru_maxrss begins with what this script had when it started the program: of use only where that is little
+    return Run(wall_s, usage.ru_utime + usage.ru_stime, min(usage.ru_maxrss / 1024, high_water_mb or 1e9), output_path)
 
 
 def median(runs):

@@ -441,7 +441,9 @@ static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_t
 static int find_chunks(struct reading *f, const uint8_t *bytes, size_t len, struct chunks *all,
                        struct err *err)
 {
+    enum { DROP_EVERY_BYTES = 64 << 20 };
     const uint8_t *end = bytes + len;
+    f->dropped = bytes;
     for (const uint8_t *at = bytes; end - at >= HEADER_BYTES;) {
         if (memcmp(at, "FLR", 4)) { /* what is left of a chunk that was cut: on to the next one */
             const uint8_t *next = memmem(at, (size_t)(end - at), "FLR\0\0", 5);
@@ -462,7 +464,9 @@ static int find_chunks(struct reading *f, const uint8_t *bytes, size_t len, stru
         struct chunk c = chunk_at(at, (size_t)(end - at));
         *VEC_PUSH(all->items, all->n_items, all->cap_items) = c;
         at += c.size;
+        drop_behind(f, at, DROP_EVERY_BYTES); /* a header touched may have mapped two megabytes around it */
     }
+    f->dropped = bytes;
     return 0;
 }
 
