@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cmd/command.h"
@@ -18,6 +19,8 @@
 #include "cmd/pprof_run.h"
 #include "cmd/pprof_web.h"
 #include "format/format.h"
+
+static struct arena until_exit; /* parts of arguments: they last as long as argv */
 
 struct arguments {
     struct pprof_config config;
@@ -190,11 +193,9 @@ static int parse_arguments(int argc, char **argv, struct arguments *a, struct er
             break;
         }
         const char *name = argv[i] + (argv[i][1] == '-' ? 2 : 1), *equals = strchr(name, '=');
-        char without_value[64]; /* longer than any flag's name: what is cut is not defined either */
-        if (equals) {
-            snprintf(without_value, sizeof without_value, "%.*s", (int)(equals - name), name);
-            name = without_value;
-        }
+        if (equals)
+            name = arena_strndup(&until_exit, name,
+                                 (size_t)(equals - name)); /* -files=true is a choice kept by name */
         if (!strcmp(name, "h") || !strcmp(name, "help")) return -2;
         bool by_choice = false;
         const struct pprof_command *c = pprof_find_command(name);
