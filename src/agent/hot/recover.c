@@ -13,18 +13,11 @@
 
 enum call { NO_CALL, CALLS_ANYTHING, CALLS_US };
 
+/* With room for a call before it. */
 NOT_SANITIZED static bool is_code(const struct unwind_tables *t, uintptr_t pc)
 {
-    uint32_t low = 0, high = t ? t->n_modules : 0;
-    if (!high) return false;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (t->modules[middle].begin <= pc)
-            low = middle;
-        else
-            high = middle;
-    }
-    return pc >= t->modules[low].begin + 8 && pc < t->modules[low].end;
+    const struct unwind_module *m = unwind_find_module(t, pc);
+    return m && pc - m->begin >= 8;
 }
 
 /* What stands before a return address: call rel32 (e8), call through register or memory (ff /2). */

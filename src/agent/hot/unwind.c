@@ -31,17 +31,8 @@ static const struct unwind_rule no_rule = {.cfa = UNWIND_CFA_NONE};
 
 NOT_SANITIZED const struct unwind_rule *unwind_find_rule(const struct unwind_tables *tables, uintptr_t pc)
 {
-    if (!tables || !tables->n_modules) return &no_rule;
-    uint32_t low = 0, high = tables->n_modules;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (tables->modules[middle].begin <= pc)
-            low = middle;
-        else
-            high = middle;
-    }
-    const struct unwind_module *m = &tables->modules[low];
-    if (pc < m->begin || pc >= m->end) return &no_rule;
+    const struct unwind_module *m = unwind_find_module(tables, pc);
+    if (!m) return &no_rule;
     uintptr_t distance = pc - m->begin;
     uint16_t in_page = (uint16_t)distance;
     uint32_t first = m->pages[distance >> 16], last = m->pages[(distance >> 16) + 1];

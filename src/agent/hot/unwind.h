@@ -67,6 +67,23 @@ struct unwind_registers {
     bool fp_is_unknown;   /* the stack of a sleeping thread, seen from outside: only pc and sp are known */
 };
 
+/* The module that holds pc, or NULL. */
+__attribute__((no_sanitize("address", "thread"))) static inline const struct unwind_module *
+unwind_find_module(const struct unwind_tables *tables, uintptr_t pc)
+{
+    if (!tables || !tables->n_modules) return NULL;
+    uint32_t low = 0, high = tables->n_modules;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (tables->modules[middle].begin <= pc)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct unwind_module *m = &tables->modules[low];
+    return pc >= m->begin && pc < m->end ? m : NULL;
+}
+
 /* What the walk sees. Tests make their own; the process's are unwind_published. */
 struct unwind_source {
     const struct unwind_tables *tables; /* may be NULL: frame pointers only */
