@@ -163,11 +163,35 @@ const char *heap_allocator_file(void)
     return allocator_file;
 }
 
+/* ---- do calls reach us?
+ *
+ * Tried, not guessed from addresses: what dlsym finds may be a stub in a program that is not position
+ * independent and takes malloc's address (the stub then is that address for everybody, and jumps to us), or a
+ * wrapper that calls the next malloc, ours. */
+static __thread bool probe_came_by;
+static bool sees_calls = true, is_found_first = true;
+
+static void *probed_malloc(size_t size)
+{
+    probe_came_by = true;
+    return heap_real.malloc(size);
+}
+
+static void probe_calls(void)
+{
+    void *(*volatile found_malloc)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+    void (*volatile found_free)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "free");
+    if (!HOOKS_ARE_EXPORTED || !found_malloc || !found_free) return;
+    void *(*route)(size_t) = atomic_exchange(&heap_routes.malloc, probed_malloc);
+    found_free(found_malloc(1));
+    atomic_store(&heap_routes.malloc, route);
+    sees_calls = probe_came_by;
+    is_found_first = found_malloc == heap_exported.malloc;
+}
+
 bool heap_sees_calls(void)
 {
-    heap_resolve();
-    void *first = dlsym(RTLD_DEFAULT, "malloc");
-    return !first || first == (void *)heap_exported.malloc || !HOOKS_ARE_EXPORTED;
+    return sees_calls;
 }
 
 const char *heap_first_file(void)
@@ -216,7 +240,7 @@ static void switch_to(bool count, bool watch_frees, enum slots slots)
 
 void heap_switch(bool count, bool watch_frees)
 {
-    switch_to(count, watch_frees, heap_sees_calls() ? SLOTS_BOUND : SLOTS_NONE);
+    switch_to(count, watch_frees, sees_calls ? SLOTS_BOUND : SLOTS_NONE);
 }
 
 void heap_switch_forked(void)
@@ -241,5 +265,6 @@ __attribute__((constructor(101))) static void resolve_at_start(void)
 {
     heap_resolve();
     resolve_operators();
-    switch_to(counting, watching, heap_sees_calls() ? SLOTS_ALL : SLOTS_NONE);
+    probe_calls();
+    switch_to(counting, watching, is_found_first ? SLOTS_ALL : sees_calls ? SLOTS_BOUND : SLOTS_NONE);
 }

@@ -8,8 +8,9 @@
 /* Looks the real functions up, once; safe at any time, also from inside the first malloc of the process. */
 void heap_resolve(void);
 
-/* Do the host's allocations come through our functions? False: the program brings an allocator of its own
- * that is found before us (built in statically), so there is nothing to count here. */
+/* Do the host's allocations come through our functions? Tried when the library was loaded. False: the program
+ * brings an allocator of its own that is found before us (built in statically), so there is nothing to count
+ * here. */
 bool heap_sees_calls(void);
 
 /* File name of the object whose malloc the program calls: ours, or one that is found before. */

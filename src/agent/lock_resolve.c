@@ -52,6 +52,33 @@ struct lock_routes lock_routes = {LOCK_ALL(START)};
 #define LOOK_UP(name, type, arguments, values)                                                               \
     if (!lock_real.name) lock_real.name = (type(*) arguments)find(#name);
 
+/* Do calls reach us? Tried, for the reasons told in heap_resolve.c. */
+static __thread bool probe_came_by;
+static bool sees_calls = true, is_found_first = true;
+
+static int probed_lock(pthread_mutex_t *m)
+{
+    probe_came_by = true;
+    return lock_real.pthread_mutex_lock(m);
+}
+
+static void probe_calls(void)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    int (*found)(pthread_mutex_t *) = (int (*)(pthread_mutex_t *))dlsym(RTLD_DEFAULT, "pthread_mutex_lock");
+    if (!HOOKS_ARE_EXPORTED || !found) return;
+    int (*route)(pthread_mutex_t *) = atomic_exchange(&lock_routes.pthread_mutex_lock, probed_lock);
+    if (!found(&mutex)) pthread_mutex_unlock(&mutex);
+    atomic_store(&lock_routes.pthread_mutex_lock, route);
+    sees_calls = probe_came_by;
+    is_found_first = found == lock_exported.pthread_mutex_lock;
+}
+
+bool lock_sees_calls(void)
+{
+    return sees_calls;
+}
+
 static void switch_to(bool locks, bool waits, enum slots slots);
 
 __attribute__((constructor(101))) void lock_resolve(void)
@@ -64,13 +91,8 @@ __attribute__((constructor(101))) void lock_resolve(void)
     lock_tries.write = (int (*)(pthread_rwlock_t *))find("pthread_rwlock_trywrlock");
     lock_tries.sem = (int (*)(sem_t *))find("sem_trywait");
     atomic_store(&done, true);
-    switch_to(false, false, lock_sees_calls() ? SLOTS_ALL : SLOTS_NONE);
-}
-
-bool lock_sees_calls(void)
-{
-    void *first = dlsym(RTLD_DEFAULT, "pthread_mutex_lock");
-    return !first || first == (void *)lock_exported.pthread_mutex_lock || !HOOKS_ARE_EXPORTED;
+    probe_calls();
+    switch_to(false, false, is_found_first ? SLOTS_ALL : sees_calls ? SLOTS_BOUND : SLOTS_NONE);
 }
 
 #define SWITCH(function, on)                                                                                 \
@@ -99,7 +121,7 @@ static void switch_to(bool locks, bool waits, enum slots slots)
 
 void lock_switch(bool locks, bool waits)
 {
-    switch_to(locks, waits, lock_sees_calls() ? SLOTS_BOUND : SLOTS_NONE);
+    switch_to(locks, waits, sees_calls ? SLOTS_BOUND : SLOTS_NONE);
 }
 
 void lock_switch_forked(void)
