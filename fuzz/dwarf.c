@@ -1,5 +1,5 @@
-/* A file that may be an object with debug information: looks up addresses that it says it has code at, and
- * some that it does not. */
+/* A file that may be an object with debug information: looks up a handful of addresses (their own, shorter
+ * way), then all that it says it has code at, and some that it does not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { N_ADDRESSES = 64 };
+enum { N_ADDRESSES = 64, N_FEW = 4 };
+
+static void read_names(const struct hit *hits, size_t n)
+{
+    volatile size_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (const struct scope *s = hits[i].scope; s; s = s->parent)
+            sum = sum + (s->function ? strlen(s->function) : 0) + (s->call_file ? strlen(s->call_file) : 0);
+        if (hits[i].file) sum = sum + strlen(hits[i].file);
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -28,6 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         uint64_t addresses[N_ADDRESSES] = {0, 1, UINT64_MAX};
         struct hit hits[N_ADDRESSES];
         size_t n = 3;
+        uint64_t few[N_FEW];
+        for (size_t i = 0; i < N_FEW; i++) few[i] = d->main->code_min + i * i * 11;
+        memset(hits, 0, sizeof hits);
+        dwarf_lookup(d, few, N_FEW, hits);
+        read_names(hits, N_FEW);
         memset(hits, 0, sizeof hits);
         dwarf_find_places(d);
         for (size_t i = 0; i < d->n_places && n + 4 <= N_ADDRESSES; i++) {
@@ -38,12 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             addresses[n++] = p->low + (p->high - p->low) / 3;
         }
         dwarf_lookup(d, addresses, n, hits);
-        volatile size_t sum = 0;
-        for (size_t i = 0; i < n; i++) {
-            for (const struct scope *s = hits[i].scope; s; s = s->parent)
-                sum += (s->function ? strlen(s->function) : 0) + (s->call_file ? strlen(s->call_file) : 0);
-            if (hits[i].file) sum += strlen(hits[i].file);
-        }
+        read_names(hits, n);
     }
     struct image *image = d ? image_build(d, "", NULL) : NULL;
     if (image) {

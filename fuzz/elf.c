@@ -18,12 +18,12 @@ static void look(const struct elf *elf)
     for (size_t i = 0; i < elf->n_sections && i < 64; i++) {
         int rc = elf_data(elf, &elf->sections[i], &bytes, &err);
         if (rc < 0 && !err.text[0]) abort();
-        if (rc == 0 && bytes.n) sum += bytes.p[0] + bytes.p[bytes.n - 1];
+        if (rc == 0 && bytes.n) sum = (uint8_t)(sum + bytes.p[0] + bytes.p[bytes.n - 1]);
     }
     symtab_read(elf, &table);
     for (size_t i = 0; i < table.n_entries; i++) {
         if (i && table.entries[i].start <= table.entries[i - 1].start) abort();
-        sum += (uint8_t)strlen(table.entries[i].name);
+        sum = (uint8_t)(sum + strlen(table.entries[i].name));
         symtab_find(&table, table.entries[i].start);
     }
     symtab_free(&table);

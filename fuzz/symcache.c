@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (image_lookup(g, addresses, 256, &want, &r)) {
         for (size_t i = 0; i < r.first_frame[256]; i++) {
             const struct symbol_frame *f = &r.frames[i];
-            sum += (f->function ? strlen(f->function) : 0) + (f->file ? strlen(f->file) : 0);
+            sum = sum + (f->function ? strlen(f->function) : 0) + (f->file ? strlen(f->file) : 0);
         }
         symbol_result_free(&r);
     }
