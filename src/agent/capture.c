@@ -127,7 +127,34 @@ static const char *state_name(enum sampler_state state)
     return state == SAMPLER_RUNNING ? "running" : state == SAMPLER_SLEEPING ? "sleeping" : "waiting";
 }
 
-void capture_output(struct capture *c, bool with_state, struct output *o)
+struct capture_mark *capture_mark(const struct capture *c)
+{
+    const struct stack_table *t = c->table;
+    size_t n_bytes = sizeof(struct capture_mark) + (size_t)t->n_slots * t->n_counters * sizeof(int64_t);
+    struct capture_mark *mark = pages_map(n_bytes);
+    if (!mark) return NULL;
+    mark->n_bytes = n_bytes;
+    for (uint32_t id = 0; id < t->n_slots; id++)
+        for (uint32_t k = 0; k < t->n_counters; k++) {
+            int64_t value = stack_table_value(t, id, k);
+            if (value) mark->values[(size_t)id * t->n_counters + k] = value; /* zero is there already */
+        }
+    return mark;
+}
+
+void capture_mark_free(struct capture_mark *mark)
+{
+    if (mark) pages_unmap(mark, mark->n_bytes);
+}
+
+static int64_t value_since(const struct stack_table *t, uint32_t id, uint32_t counter,
+                           const struct capture_mark *since)
+{
+    return stack_table_value(t, id, counter) -
+           (since ? since->values[(size_t)id * t->n_counters + counter] : 0);
+}
+
+void capture_output(struct capture *c, const struct capture_mark *since, bool with_state, struct output *o)
 {
     for (uint32_t i = 0; i < c->n_threads; i++) /* names change: the last one is the one people know */
         if (c->threads[i].used) {
@@ -139,9 +166,9 @@ void capture_output(struct capture *c, bool with_state, struct output *o)
         uint32_t n_pcs;
         uint64_t tag;
         if (!stack_table_get(c->table, id, &pcs, &n_pcs, &tag)) continue;
-        int64_t values[2] = {stack_table_value(c->table, id, SAMPLER_COUNTER_SAMPLES),
-                             stack_table_value(c->table, id, SAMPLER_COUNTER_VALUE)};
-        if (!values[0]) continue;
+        int64_t values[2] = {value_since(c->table, id, SAMPLER_COUNTER_SAMPLES, since),
+                             value_since(c->table, id, SAMPLER_COUNTER_VALUE, since)};
+        if (!(values[0] | values[1])) continue;
         struct output_label labels[3 + LABELS_MAX_PER_SET];
         unsigned n = 0;
         const char *name = name_of(c, sampler_tag_tid(tag));
@@ -155,5 +182,4 @@ void capture_output(struct capture *c, bool with_state, struct output *o)
             labels[n++] = (struct output_label){.key = pairs[p].key, .str = pairs[p].value};
         output_add(o, pcs, n_pcs, false, values, labels, n);
     }
-    o->n_lost += atomic_load(&sampler_of[c->which].n_lost);
 }

@@ -42,6 +42,14 @@ struct capture_name {
     char name[THREAD_NAME_BYTES];
 };
 
+/* Where a capture stood at some moment: who begins to read it then reads the difference. */
+#define CAPTURE_MAX_TALLIES 8
+struct capture_mark {
+    size_t n_bytes;
+    uint64_t tallies[CAPTURE_MAX_TALLIES]; /* what the kind counts besides: of samples lost, and the like */
+    int64_t values[];                      /* the counters of the table */
+};
+
 /* Holds the unwind tables, takes the signal, makes the table and lets the handler see it. */
 int capture_begin(struct capture *c, unsigned which, const struct kind_options *options, struct err *err);
 /* The handler no longer counts, and none is still counting, when this returns. The table stays. */
@@ -52,7 +60,12 @@ int64_t capture_thread_find(const struct capture *c, uint32_t tid); /* index, or
 int64_t capture_thread_add(struct capture *c, uint32_t tid);        /* index, or -1 when there are too many */
 void capture_thread_remove(struct capture *c, uint32_t index); /* remembers its name when it has samples */
 
-/* Adds every stack of the table: values are those of the counters, in the order the types ask for. */
-void capture_output(struct capture *c, bool with_state, struct output *o);
+/* NULL: no memory. The tallies are the caller's to fill in. While the capture runs, or after it. */
+struct capture_mark *capture_mark(const struct capture *c);
+void capture_mark_free(struct capture_mark *mark); /* NULL is fine */
+
+/* Adds every stack of the table that was counted since the mark (NULL: since the begin): values are those of
+ * the counters, in the order the types ask for. */
+void capture_output(struct capture *c, const struct capture_mark *since, bool with_state, struct output *o);
 
 #endif

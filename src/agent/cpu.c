@@ -33,9 +33,18 @@ static bool uses_events;
 static unsigned n_scans; /* of the capture; every tenth also reads the threads' clocks, in case they end */
 #define CLOCKS_EVERY 10
 static int event_signal;
-static uint64_t n_lost_blocked, n_lost_ended,
-    n_lost_threads; /* of threads that block the signal; of threads that
-                      ended before it came; threads that got no timer */
+
+/* What every capture tells besides its samples; read by read_tallies. */
+enum tally {
+    LOST_BLOCKED, /* samples of threads that block the signal */
+    LOST_ENDED,   /* samples of threads that ended before they came */
+    LOST_THREADS, /* threads that got no timer */
+    LOST_NO_ROOM, /* samples for which the table had no room */
+    CUT_STACKS,   /* that did not reach an outermost frame */
+    N_TALLIES
+};
+_Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
+static uint64_t tallies[N_TALLIES]; /* LOST_BLOCKED: of threads still there, when the capture has ended */
 
 static bool arm(struct capture *c, uint32_t index)
 {
@@ -81,10 +90,10 @@ static void meet(uint32_t tid, void *context)
     }
     index = capture_thread_add(c, tid);
     if (index < 0) {
-        n_lost_threads++;
+        tallies[LOST_THREADS]++;
         return;
     }
-    if (!arm(c, (uint32_t)index) && errno != ESRCH && errno != EINVAL) n_lost_threads++;
+    if (!arm(c, (uint32_t)index) && errno != ESRCH && errno != EINVAL) tallies[LOST_THREADS]++;
 }
 
 static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most);
@@ -108,7 +117,7 @@ static void scan(void)
             if (reads_clocks) t->last_cpu_ns = threads_cpu_ns(now.counts[i].tid);
             continue;
         }
-        n_lost_ended += missing(i, t->last_cpu_ns, slack());
+        tallies[LOST_ENDED] += missing(i, t->last_cpu_ns, slack());
         disarm(t);
         capture_thread_remove(&now, i);
     }
@@ -146,7 +155,7 @@ static void thread_ended(uint32_t tid)
     pthread_mutex_lock(&lock);
     int64_t index = running ? capture_thread_find(&now, tid) : -1;
     if (index >= 0) {
-        n_lost_ended += missing((uint32_t)index, threads_cpu_ns(tid), 0);
+        tallies[LOST_ENDED] += missing((uint32_t)index, threads_cpu_ns(tid), 0);
         disarm(&now.threads[index]);
         capture_thread_remove(&now, (uint32_t)index);
     }
@@ -161,17 +170,20 @@ static void call_late_threads(void)
     pthread_mutex_unlock(&lock);
 }
 
-static int cpu_start(const struct kind_options *options, struct err *err)
+static unsigned hz_of(const struct kind_options *options)
 {
     unsigned hz = options->rate ? options->rate : (unsigned)config_number("hz", DEFAULT_HZ);
-    if (hz < 1) hz = 1;
-    if (hz > MAX_HZ) hz = MAX_HZ;
+    return hz < 1 ? 1 : hz > MAX_HZ ? MAX_HZ : hz;
+}
+
+static int cpu_start(const struct kind_options *options, struct err *err)
+{
     pthread_mutex_lock(&lock);
     int status = running ? err_set(err, ERR_BUSY, "a CPU profile is being taken")
                          : capture_begin(&now, SAMPLER_CPU, options, err);
     if (!status) {
-        now.period_ns = 1000000000 / hz;
-        n_lost_blocked = n_lost_ended = n_lost_threads = 0;
+        now.period_ns = 1000000000 / hz_of(options);
+        memset(tallies, 0, sizeof tallies);
         n_scans = 0;
         uses_events = cpu_event_allowed(&event_signal);
         atomic_store(&sampler_of[SAMPLER_CPU].weight, now.period_ns);
@@ -193,18 +205,24 @@ static void cpu_tick(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Of the threads that are there. */
+static uint64_t missing_now(void)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < now.n_threads; i++)
+        if (now.threads[i].used) n += missing(i, threads_cpu_ns(now.counts[i].tid), slack());
+    return n;
+}
+
 static void cpu_stop(void)
 {
     cpu_late_stop(); /* without the lock: it may be waiting for it */
     pthread_mutex_lock(&lock);
     if (running) {
         scan();
-        for (uint32_t i = 0; i < now.n_threads; i++) {
-            struct capture_thread *t = &now.threads[i];
-            if (!t->used) continue;
-            n_lost_blocked += missing(i, threads_cpu_ns(now.counts[i].tid), slack());
-            cpu_event_silence(&t->event);
-        }
+        tallies[LOST_BLOCKED] = missing_now();
+        for (uint32_t i = 0; i < now.n_threads; i++)
+            if (now.threads[i].used) cpu_event_silence(&now.threads[i].event);
         atomic_fetch_sub(&threads_watched, 1);
         running = false;
         capture_end(&now); /* and no handler is under way */
@@ -214,35 +232,66 @@ static void cpu_stop(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Under the lock. */
+static void read_tallies(uint64_t *ret_tallies)
+{
+    memcpy(ret_tallies, tallies, sizeof tallies);
+    if (running) ret_tallies[LOST_BLOCKED] = missing_now();
+    ret_tallies[LOST_NO_ROOM] = atomic_load(&sampler_of[SAMPLER_CPU].n_lost);
+    ret_tallies[CUT_STACKS] = atomic_load(&sampler_of[SAMPLER_CPU].n_incomplete);
+}
+
+static struct capture_mark *cpu_mark(void)
+{
+    pthread_mutex_lock(&lock);
+    struct capture_mark *mark = capture_mark(&now);
+    if (mark) read_tallies(mark->tallies);
+    pthread_mutex_unlock(&lock);
+    return mark;
+}
+
+/* More samples than somebody wants do no harm. Who says nothing takes what is not far from the usual. */
+static bool cpu_fits(const struct kind_options *options)
+{
+    unsigned least_hz = options->rate ? hz_of(options) : hz_of(options) / 2;
+    return now.period_ns <= 1000000000 / (least_hz ? least_hz : 1);
+}
+
 static int cpu_snapshot(const struct kind_options *options, struct output *o, struct err *err)
 {
-    (void)err, (void)options;
+    const struct capture_mark *since = options->since;
+    uint64_t n[N_TALLIES];
+    (void)err;
     o->legacy = OUTPUT_LEGACY_CPU;
     o->types[0] = (struct output_type){"samples", "count"};
     o->types[1] = (struct output_type){"cpu", "nanoseconds"};
     o->n_types = 2;
     o->period_type = o->types[1];
+    pthread_mutex_lock(&lock);
     o->period = now.period_ns;
-    capture_output(&now, false, o);
-    o->n_lost += n_lost_blocked + n_lost_ended;
+    capture_output(&now, since, false, o);
+    read_tallies(n);
+    pthread_mutex_unlock(&lock);
+    for (unsigned i = 0; since && i < N_TALLIES; i++)
+        n[i] -= since->tallies[i] < n[i] ? since->tallies[i] : n[i];
+    o->n_lost = n[LOST_BLOCKED] + n[LOST_ENDED] + n[LOST_NO_ROOM];
     output_comment(o, "procprof cpu: a sample each %lld us of CPU time of each thread, by %s",
-                   (long long)now.period_ns / 1000, uses_events ? "perf events" : "CPU timers");
-    if (n_lost_ended)
+                   (long long)o->period / 1000, uses_events ? "perf events" : "CPU timers");
+    if (n[LOST_ENDED])
         output_comment(o, "lost: %llu samples of threads that ended before they came",
-                       (unsigned long long)n_lost_ended);
-    if (n_lost_blocked)
+                       (unsigned long long)n[LOST_ENDED]);
+    if (n[LOST_BLOCKED])
         output_comment(o,
                        "lost: %llu samples that were due did not come (threads that block signal %d, or the "
                        "kernel's tick)",
-                       (unsigned long long)n_lost_blocked, uses_events ? event_signal : now.signal_number);
-    if (n_lost_threads)
-        output_comment(o, "lost: %llu threads got no timer", (unsigned long long)n_lost_threads);
-    uint64_t n_dropped = atomic_load(&sampler_of[SAMPLER_CPU].n_lost),
-             n_cut = atomic_load(&sampler_of[SAMPLER_CPU].n_incomplete);
-    if (n_dropped)
+                       (unsigned long long)n[LOST_BLOCKED], uses_events ? event_signal : now.signal_number);
+    if (n[LOST_THREADS])
+        output_comment(o, "lost: %llu threads got no timer", (unsigned long long)n[LOST_THREADS]);
+    if (n[LOST_NO_ROOM])
         output_comment(o, "lost: %llu samples for which the table had no room",
-                       (unsigned long long)n_dropped);
-    output_comment(o, "stacks that did not reach an outermost frame: %llu", (unsigned long long)n_cut);
+                       (unsigned long long)n[LOST_NO_ROOM]);
+    output_comment(o, "stacks that did not reach an outermost frame: %llu",
+                   (unsigned long long)n[CUT_STACKS]);
     return 0;
 }
 
@@ -280,6 +329,8 @@ static const struct kind cpu_kind = {
     .stop = cpu_stop,
     .snapshot = cpu_snapshot,
     .free_capture = cpu_free,
+    .fits = cpu_fits,
+    .mark = cpu_mark,
     .forked = cpu_forked,
 };
 KIND_REGISTER(cpu_kind);

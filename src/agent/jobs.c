@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/mappings.h"
 #include "agent/symbols.h"
 #include "agent/threads.h"
+
+#define SHARED_MS 1000 /* who asks for the same so soon after it began gets the same */
 
 static struct job jobs[JOBS_MAX];
 static pthread_mutex_t form_lock = PTHREAD_MUTEX_INITIALIZER; /* over is_closed and wanted */
@@ -20,6 +23,13 @@ static int bell = -1;
 void jobs_init(int bell_fd)
 {
     bell = bell_fd;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static void ring(struct job *j)
@@ -146,18 +156,14 @@ int jobs_capture(const struct kind *k, const struct kind_options *options, enum 
 {
     for (unsigned i = 0; i < JOBS_MAX; i++) {
         struct job *j = &jobs[i];
-        if (!j->used || j->kind != k || j->verb[0] || atomic_load(&j->done)) continue;
+        if (!j->used || j->kind != k || j->verb[0]) continue;
         bool same = j->options.seconds == options->seconds && j->options.rate == options->rate &&
                     j->options.has_seconds == options->has_seconds && j->options.legacy == options->legacy &&
                     j->options.raw == options->raw && (k->is_capture || !strcmp(j->query, options->query));
-        if (same && join(j, form)) {
+        if (same && now_ms() - j->begin_ms < SHARED_MS && join(j, form)) {
             *ret_job = j;
             return 0;
         }
-        return err_set(err, ERR_BUSY,
-                       "a %s of %ld s is being taken already, with other settings or about to end; ask again "
-                       "when it has ended",
-                       k->name, (long)j->options.seconds);
     }
     struct job *j = take_job(err);
     if (!j) return ERR_BUSY;
@@ -165,6 +171,7 @@ int jobs_capture(const struct kind *k, const struct kind_options *options, enum 
     j->options = *options;
     snprintf(j->query, sizeof j->query, "%s", options->query);
     j->options.query = j->query;
+    j->begin_ms = now_ms();
     j->wanted[form] = true;
     return start(j, run_capture, ret_job, err);
 }

@@ -1,13 +1,15 @@
 /* jobs.h - work that takes longer than the HTTP thread may wait: captures, and the search for names. Each
  * runs in a thread of its own and rings a bell when it is done.
  *
- * A capture is shared: who asks for the same thing while it is being taken gets the same result.
+ * Who asks for the same thing within a second gets the same result. Captures of one kind may overlap
+ * otherwise too: how is the matter of kind_capture.
  */
 #ifndef AGENT_JOBS_H
 #define AGENT_JOBS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "agent/kinds.h"
 
@@ -22,6 +24,7 @@ struct job {
     char verb[32];           /* of a control job */
     struct kind_options options;
     char query[2048];
+    int64_t begin_ms; /* of a capture, on the clock that never jumps */
     volatile bool wanted[JOB_N_FORMS];
     volatile bool cancel;
     bool is_closed;           /* forms can no longer be added */
@@ -37,8 +40,8 @@ struct job {
 /* Where finished jobs ring: an eventfd. */
 void jobs_init(int bell_fd);
 
-/* A capture in this form: one that runs already when it is the same, else a new one. ERR_BUSY: another one of
- * this kind runs, or there are too many. */
+/* A capture in this form: one that has just begun when it is the same, else a new one. ERR_BUSY: there are
+ * too many. */
 int jobs_capture(const struct kind *k, const struct kind_options *options, enum job_form form,
                  struct job **ret_job, struct err *err);
 

@@ -8,8 +8,8 @@
  * time it is enabled; snapshot may be taken whenever; ?seconds=N gives the difference of two snapshots, made
  * by the caller.
  *
- * All functions are called from worker threads of the library, for one kind by one thread at a time; never in
- * a handler.
+ * All functions are called from worker threads of the library, never in a handler: those of a capture kind by
+ * one thread at a time (but tick), those of a counter kind by several.
  */
 #ifndef AGENT_KINDS_H
 #define AGENT_KINDS_H
@@ -28,6 +28,8 @@ struct kind_options {
     bool raw;          /* the text of the profiler that is driven (jemalloc's dump), where there is one */
     int debug;         /* ?debug= */
     const char *query; /* everything after '?', undecoded; never NULL */
+    const struct capture_mark
+        *since; /* snapshot of a capture kind: what came before is left out; NULL: none */
 };
 
 struct kind {
@@ -49,7 +51,13 @@ struct kind {
      * object to reply and returns 0; ERR_NOT_FOUND for a verb it does not know. NULL: none. */
     int (*control)(const char *verb, const struct kind_options *options, struct pages_buf *reply,
                    struct err *err);
-    void (*free_capture)(void); /* after snapshot of a capture kind: give memory back; may be NULL */
+    void (*free_capture)(void); /* after the last snapshot of a capture kind: give memory back; may be NULL */
+
+    /* Capture kinds that several may read at once (both, or NULL): does the capture that runs give who asks
+     * for these options what it wants? And what has been counted so far, from where its own part begins; NULL
+     * when there is no memory. */
+    bool (*fits)(const struct kind_options *options);
+    struct capture_mark *(*mark)(void);
 
     void (*agent_started)(
         void); /* once, when the agent starts: read config.h, switch on what it asks for; may be NULL */
@@ -70,12 +78,19 @@ const struct kind *kind_next(const struct kind *previous);     /* NULL starts; i
 
 /* A whole capture: start, wait (ticking), stop, snapshot; or two snapshots and their difference. Blocks for
  * the seconds asked for; *cancel (may be NULL) ends it early when it becomes true. On success *output is the
- * caller's to free. */
+ * caller's to free.
+ *
+ * Several at once: of a capture kind they share one sampler when it fits, each with the samples of its own
+ * time. Else who comes later waits for its turn, when that comes within ten seconds; ERR_BUSY otherwise. */
 int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
                  struct output *output, struct err *err);
+
+#define KINDS_MAX 32
+unsigned kind_number(const struct kind *kind); /* its place in the table, below KINDS_MAX */
 
 /* Called by the agent: every kind's hook of that name. */
 void kinds_agent_started(void);
 void kinds_forked(void);
+void kind_captures_forked(void); /* called by kinds_forked */
 
 #endif

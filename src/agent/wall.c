@@ -33,7 +33,17 @@ static bool is_taken; /* by one of the two kinds, until its output is made and `
 static _Atomic bool stop_ticking;
 static uint32_t next_thread; /* whose turn it is */
 static char *stack_copy;
-static uint64_t n_signalled, n_passive, n_blind, n_missed;
+
+enum tally {
+    SIGNALLED,
+    PASSIVE,
+    BLIND,
+    MISSED,
+    LOST,
+    N_TALLIES
+}; /* how stacks were read, and those that were not */
+_Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
+static uint64_t tallies[N_TALLIES]; /* LOST stands with the sampler: read_tallies */
 
 static void meet(uint32_t tid, void *context)
 {
@@ -41,7 +51,7 @@ static void meet(uint32_t tid, void *context)
     int64_t index = capture_thread_find(c, tid);
     if (index < 0) index = capture_thread_add(c, tid);
     if (index < 0)
-        n_missed++;
+        tallies[MISSED]++;
     else
         c->threads[index].seen = true;
 }
@@ -103,13 +113,13 @@ static void look_at(uint32_t index, int64_t weight_ns)
     enum sampler_state how = state == 'D' ? SAMPLER_WAITING : SAMPLER_SLEEPING;
     unsigned n = asleep ? walk_sleeper(tid, pcs, &complete) : 0;
     if (complete) {
-        n_passive++;
+        tallies[PASSIVE]++;
         count(index, pcs, n, how, weight_ns);
         return;
     }
     if (threads_blocks_signal(tid, now.signal_number) ||
         (asleep && config_flag("wall_signals", true) == false)) {
-        n_blind++;
+        tallies[BLIND]++;
         if (n)
             count(index, pcs, n, how, weight_ns);
         else
@@ -117,10 +127,10 @@ static void look_at(uint32_t index, int64_t weight_ns)
         return;
     }
     atomic_store(&sampler_of[SAMPLER_WALL].weight, weight_ns);
-    n_signalled++;
+    tallies[SIGNALLED]++;
     if (profsignal_send(tid, now.signal_number,
                         sampler_signal_value(SAMPLER_WALL, index | (asleep ? SAMPLER_ASLEEP : 0))))
-        n_missed++;
+        tallies[MISSED]++;
 }
 
 /* A number of threads in turn; each stands for its share of the tick. */
@@ -159,10 +169,14 @@ static void *tick_all(void *argument)
     return NULL;
 }
 
-static int begin(const struct kind_options *options, struct err *err)
+static unsigned hz_of(const struct kind_options *options)
 {
     unsigned hz = options->rate ? options->rate : DEFAULT_HZ;
-    if (hz > MAX_HZ) hz = MAX_HZ;
+    return hz > MAX_HZ ? MAX_HZ : hz;
+}
+
+static int begin(const struct kind_options *options, struct err *err)
+{
     if (!stack_copy) stack_copy = pages_map(STACK_COPY);
     if (!stack_copy) return err_set(err, ERR_LIMIT, "no memory for a copy of a stack");
     pthread_mutex_lock(&lock);
@@ -170,8 +184,8 @@ static int begin(const struct kind_options *options, struct err *err)
                           : capture_begin(&now, SAMPLER_WALL, options, err);
     if (!status) {
         is_taken = true;
-        now.period_ns = 1000000000 / hz;
-        n_signalled = n_passive = n_blind = n_missed = 0;
+        now.period_ns = 1000000000 / hz_of(options);
+        memset(tallies, 0, sizeof tallies);
         running = true;
     }
     pthread_mutex_unlock(&lock);
@@ -218,27 +232,54 @@ static void wall_stop(void)
     end();
 }
 
-static void describe(struct output *o)
+/* Under the lock. */
+static void read_tallies(uint64_t *ret_tallies)
 {
+    memcpy(ret_tallies, tallies, sizeof tallies);
+    ret_tallies[LOST] = atomic_load(&sampler_of[SAMPLER_WALL].n_lost);
+}
+
+static struct capture_mark *wall_mark(void)
+{
+    pthread_mutex_lock(&lock);
+    struct capture_mark *mark = capture_mark(&now);
+    if (mark) read_tallies(mark->tallies);
+    pthread_mutex_unlock(&lock);
+    return mark;
+}
+
+static bool wall_fits(const struct kind_options *options)
+{
+    return now.period_ns <= 1000000000 / hz_of(options);
+}
+
+static void write_stacks(const struct capture_mark *since, struct output *o)
+{
+    uint64_t n[N_TALLIES];
+    pthread_mutex_lock(&lock);
+    o->period = now.period_ns;
+    capture_output(&now, since, true, o);
+    read_tallies(n);
+    pthread_mutex_unlock(&lock);
+    for (unsigned i = 0; since && i < N_TALLIES; i++) n[i] -= since->tallies[i];
+    o->n_lost = n[LOST];
     output_comment(
         o, "procprof: %llu stacks read from outside, %llu by signal, %llu of threads that block it",
-        (unsigned long long)n_passive, (unsigned long long)n_signalled, (unsigned long long)n_blind);
-    if (n_missed)
+        (unsigned long long)n[PASSIVE], (unsigned long long)n[SIGNALLED], (unsigned long long)n[BLIND]);
+    if (n[MISSED])
         output_comment(o, "lost: %llu threads ended before they could be looked at",
-                       (unsigned long long)n_missed);
+                       (unsigned long long)n[MISSED]);
 }
 
 static int wall_snapshot(const struct kind_options *options, struct output *o, struct err *err)
 {
-    (void)options, (void)err;
+    (void)err;
     o->legacy = OUTPUT_LEGACY_CPU;
     o->types[0] = (struct output_type){"samples", "count"};
     o->types[1] = (struct output_type){"wall", "nanoseconds"};
     o->n_types = 2;
     o->period_type = o->types[1];
-    o->period = now.period_ns;
-    capture_output(&now, true, o);
-    describe(o);
+    write_stacks(options->since, o);
     return 0;
 }
 
@@ -256,11 +297,10 @@ static int threads_snapshot(const struct kind_options *options, struct output *o
     o->types[0] = (struct output_type){"threads", "count"};
     o->types[1] = (struct output_type){"seen", "count"};
     o->n_types = 2;
-    capture_output(&now, true, o);
+    write_stacks(NULL, o);
     o->n_types = 1; /* the second value is the weight, which says nothing here */
     o->period_type = o->types[0];
     o->period = 1;
-    describe(o);
     give_back();
     return 0;
 }
@@ -282,6 +322,8 @@ static const struct kind wall_kind = {
     .stop = wall_stop,
     .snapshot = wall_snapshot,
     .free_capture = give_back,
+    .fits = wall_fits,
+    .mark = wall_mark,
     .forked = wall_forked,
 };
 KIND_REGISTER(wall_kind);

@@ -222,6 +222,67 @@ TEST(by_cpu_timers_at_1_khz)
     CHECK(has_comment("CPU timers"));
 }
 
+/* ---- two captures at once */
+
+static volatile bool cancel_second;
+static struct output second_result;
+
+static void *take_second(void *argument)
+{
+    (void)argument;
+    struct kind_options options = {.seconds = 290, .has_seconds = true, .rate = 500, .query = ""};
+    struct err err = {0};
+    threads_own_begin();
+    int status = kind_capture(kind_find("profile", 7), &options, &cancel_second, &second_result, &err);
+    threads_own_end();
+    if (status) T_FAIL("%s", err.text);
+    return NULL;
+}
+
+static double total_s(const struct output *o)
+{
+    double ns = 0;
+    for (unsigned i = 0; i < output_n_samples(o); i++)
+        ns += (double)output_values(o, output_sample_at(o, i))[1];
+    return ns * 1e-9;
+}
+
+/* The second one begins later and ends sooner: each has what was done in its time, and the rate is that of
+ * the first. */
+TEST(captures_that_overlap_each_count_their_own_time)
+{
+    start("listen=off");
+    double all_s = 0, part_s = 0;
+    for (unsigned attempt = 0; attempt < 3; attempt++) {
+        pthread_t first, second;
+        rate_hz = 1000;
+        cancel = cancel_second = false;
+        pthread_create(&first, NULL, take, NULL);
+        wait_for_sampling();
+        burn(0.3);
+        pause_ms(20);
+        pthread_create(&second, NULL, take_second, NULL);
+        pause_ms(100); /* it only has to mark where the counters stand */
+        burn(0.4);
+        pause_ms(20);
+        cancel_second = true;
+        pthread_join(second, NULL);
+        burn(0.3);
+        pause_ms(20);
+        cancel = true;
+        pthread_join(first, NULL);
+        all_s = total_s(&result), part_s = total_s(&second_result);
+        printf("# %.3f s of 1.0, %.3f s of 0.4, by %lld and %lld ns\n", all_s, part_s,
+               (long long)result.period, (long long)second_result.period);
+        CHECK_INT(second_result.period, result.period);
+        output_free(&result);
+        output_free(&second_result);
+        if (all_s > 0.97 && all_s < 1.04 && part_s > 0.38 && part_s < 0.43) break;
+    }
+    CHECK(all_s > 0.97 && all_s < 1.04); /* this thread's other doings are counted too */
+    CHECK(part_s > 0.38 && part_s < 0.43);
+}
+
 /* ---- threads that live shorter than a period */
 
 static double short_goal_s, short_total_s;

@@ -1,5 +1,5 @@
-/* "wall" and "threads" look at the same threads through the same capture: who comes second is refused until
- * the first has told what it saw. */
+/* "wall" and "threads" look at the same threads through the same capture: who comes second waits, or is
+ * refused, until the first has told what it saw. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
