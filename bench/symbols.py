@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
 """make bench-symbols: our addr2line beside binutils', llvm-symbolizer and gimli's addr2line, on the same addresses of the same large
-binaries, inlined frames and demangling on. Wall and CPU seconds, peak memory, and how many times faster than the best of the others.
+binaries, inlined frames and demangling on. Wall and CPU seconds, peak memory, how many times faster than the best of the others, and
+whether that meets the goal.
 
-    bench/symbols.py [WORD...]     only tables whose title has a word: ceph, compressed, jvm, rust, agreement, jeprof
+    bench/symbols.py [WORD...]     only tables whose title has a word: ceph, jvm, rust, joined, shipped, agreement, jeprof
+
+Joined: the debug information is in the program, unpacked. Shipped: as Debian has it, zlib sections in a file of their own that is found
+by build id, in .build-id beside the program. (binutils looks for .build-id in the current folder, llvm-symbolizer where an option says;
+gimli's addr2line finds no such file and is given it by name.)
 
 What is needed is fetched once, by package name, into the cache folder; nothing is installed. Output goes to /dev/null."""
 import bisect, collections, itertools, os, pathlib, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
@@ -14,7 +19,8 @@ OURS = build / "addr2line"
 SIZES = [("1", 1), ("100", 100), ("10k", 10000), ("100k", 100000), ("hot 5k", None)]
 LIMIT_S = 90  # a tool that needs longer is stopped, and not asked for more addresses
 EXAMPLES = 3
-ROUNDS, PEER_ROUNDS = 5, 2  # best of; a round of more than 4 s is the last
+ROUNDS, ROUNDS_S = 5, 4  # best of so many, but no further one when they have taken so long
+JEPROF_OPTIONS = ["--dot", "--show_bytes"]
 LLVM = shutil.which("llvm-symbolizer") or shutil.which("llvm-symbolizer-14")
 
 
@@ -37,28 +43,52 @@ def note(text):
 # ---- what is measured ----
 
 
-def fetch_ceph():
-    return pathlib.Path(output("bench/ceph-osd-up", "--fetch").strip().splitlines()[-1])
+Subject = collections.namedtuple("Subject", "title program debug sizes")  # debug: the file that has the debug information
 
 
-def fetch_jvm():
-    """libjvm.so of openjdk-17 with the debug information of openjdk-17-dbg put back."""
-    joined = cache / "libjvm.so"
-    if joined.exists():
-        return joined
-    work = cache / "jdk"
-    (work / "root").mkdir(parents=True, exist_ok=True)
-    sh("apt-get", "download", "-q", "openjdk-17-dbg", "openjdk-17-jre-headless", cwd=work)
-    for deb in work.glob("*.deb"):
-        sh("dpkg-deb", "-x", deb, work / "root")
-    stripped = next((work / "root").rglob("server/libjvm.so"))
-    identity = re.search(r"Build ID: (\w+)", output("readelf", "-n", stripped)).group(1)
-    debug = work / "root/usr/lib/debug/.build-id" / identity[:2] / (identity[2:] + ".debug")
-    sh("eu-unstrip", "-o", work / "joined", stripped, debug)
-    sh("objcopy", "--decompress-debug-sections", work / "joined", str(joined) + ".part")
-    shutil.rmtree(work)
-    pathlib.Path(str(joined) + ".part").rename(joined)
-    return joined
+def joined(title, program):
+    return Subject(title + " joined", program, program, [name for name, _ in SIZES])
+
+
+def shipped(title, program, sizes):
+    return Subject(title + " shipped", program, next(program.parent.glob(".build-id/*/*.debug")), sizes)
+
+
+def ceph_subjects():
+    fetched = lambda option: pathlib.Path(output("bench/ceph-osd-up", option).strip().splitlines()[-1])
+    yield joined("ceph", fetched("--fetch"))
+    yield shipped("ceph", fetched("--fetch-shipped"), [name for name, _ in SIZES])
+
+
+def jvm_subjects():
+    """libjvm.so of openjdk-17: with the debug information of openjdk-17-dbg put back, and as it comes."""
+    whole, folder = cache / "libjvm.so", cache / "libjvm-shipped"
+    if not whole.exists() or not folder.exists():
+        work = cache / "jdk"
+        shutil.rmtree(work, ignore_errors=True)
+        (work / "root").mkdir(parents=True)
+        sh("apt-get", "download", "-q", "openjdk-17-dbg", "openjdk-17-jre-headless", cwd=work)
+        for deb in work.glob("*.deb"):
+            sh("dpkg-deb", "-x", deb, work / "root")
+        stripped = next((work / "root").rglob("server/libjvm.so"))
+        identity = re.search(r"Build ID: (\w+)", output("readelf", "-n", stripped)).group(1)
+        file = pathlib.Path(".build-id", identity[:2], identity[2:] + ".debug")
+        debug = work / "root/usr/lib/debug" / file
+        sh("eu-unstrip", "-o", work / "joined", stripped, debug)
+        sh("objcopy", "--decompress-debug-sections", work / "joined", work / "unpacked")
+        (work / "shipped" / file).parent.mkdir(parents=True)
+        debug.rename(work / "shipped" / file)
+        stripped.rename(work / "shipped/libjvm.so")
+        shutil.rmtree(folder, ignore_errors=True)
+        (work / "unpacked").rename(whole)
+        (work / "shipped").rename(folder)
+        shutil.rmtree(work)
+    yield joined("jvm", whole)
+    yield shipped("jvm", folder / "libjvm.so", ["1", "10k"])
+
+
+def rust_subjects():
+    yield joined("rust", fetch_rust())
 
 
 def fetch_rust():
@@ -81,10 +111,10 @@ def fetch_gimli():
     return binary if binary.exists() else None
 
 
-def make_addresses(binary):
+def make_addresses(subject):
     """Uniform over the bytes of functions, and hot ones: 5000 in 500 functions."""
     symbols = set()
-    for line in output("nm", "-S", "--defined-only", binary).splitlines():
+    for line in output("nm", "-S", "--defined-only", subject.debug).splitlines():
         w = line.split()
         if len(w) >= 4 and w[2] in "tTwWi" and int(w[1], 16):
             symbols.add((int(w[0], 16), int(w[1], 16)))
@@ -102,7 +132,7 @@ def make_addresses(binary):
     hot = [start + rest.randrange(size) for start, size in (rest.choice(hot) for _ in range(5000))]
     files = {}
     for name, n in SIZES:
-        path = cache / f"addresses.{binary.name}.{name.replace(' ', '')}"
+        path = cache / f"addresses.{subject.program.name}.{name.replace(' ', '')}"
         path.write_text("".join(f"{a:#x}\n" for a in (uniform[:n] if n else hot)))
         files[name] = path
     return files
@@ -111,16 +141,18 @@ def make_addresses(binary):
 # ---- measuring ----
 
 Figures = collections.namedtuple("Figures", "wall cpu rss_mb")
+Tool = collections.namedtuple("Tool", "name command environment is_peer")
 
 
-def measure(command, addresses, environment, rounds):
-    """The best of some rounds by wall clock; a round that took more than 4 s is the last. None: failed. A tool that is not done after
-    LIMIT_S gives figures with a wall time of that much."""
-    best = None
+def measure(command, addresses, environment, folder=None, rounds=ROUNDS):
+    """The best of some rounds by wall clock. None: failed. A tool that is not done after LIMIT_S gives figures with a wall time of that
+    much."""
+    best, begun = None, time.monotonic()
     for _ in range(rounds):
         with open(addresses) as source:
             start = time.monotonic()
-            process = subprocess.Popen([str(c) for c in command], stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+            process = subprocess.Popen([str(c) for c in command], stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       env=environment, cwd=folder)
             stop = threading.Timer(LIMIT_S, process.kill)
             stop.start()
             _, status, used = os.wait4(process.pid, 0)
@@ -130,67 +162,89 @@ def measure(command, addresses, environment, rounds):
         if process.returncode and figures.wall < LIMIT_S:
             return None
         best = figures if best is None or figures.wall < best.wall else best
-        if figures.wall > 4:
+        if time.monotonic() - begun > ROUNDS_S:
             break
     return best
 
 
-def tools_for(binary, caches):
+def tools_for(subject, caches):
     off = dict(os.environ, PROCPROF_SYMBOL_CACHE="", DEBUGINFOD_URLS="")
     on = dict(os.environ, PROCPROF_SYMBOL_CACHE=str(caches), DEBUGINFOD_URLS="")
-    tools = [("binutils addr2line", ["addr2line", "-a", "-f", "-i", "-C", "-e", binary], off, True)]
+    options, program = ["-a", "-f", "-i", "-C", "-e"], subject.program
+    tools = [Tool("binutils addr2line", ["addr2line", *options, program], off, True)]
     if LLVM:
-        tools.append(("llvm-symbolizer", [LLVM, f"--obj={binary}"], off, True))
+        tools.append(Tool("llvm-symbolizer", [LLVM, f"--debug-file-directory={program.parent}", f"--obj={program}"], off, True))
     gimli = fetch_gimli()
     if gimli:
-        tools.append(("gimli addr2line", [gimli, "-a", "-f", "-i", "-C", "-e", binary], off, True))
-    ours = [OURS, "-a", "-f", "-i", "-C", "-e", binary]
-    tools.append(("ours, cold", ours, off, False))
+        tools.append(Tool("gimli addr2line", [gimli, *options, subject.debug], off, True))
+    ours = [OURS, *options, program]
+    tools.append(Tool("ours, cold", ours, off, False))
     if os.cpu_count() > 1 and shutil.which("taskset"):
-        tools.append(("ours, cold, one core", ["taskset", "-c", "0", *ours], off, False))
-    tools.append(("ours, from the cache", ours, on, False))
+        tools.append(Tool("ours, cold, one core", ["taskset", "-c", "0", *ours], off, False))
+    tools.append(Tool("ours, from the cache", ours, on, False))
     return tools
 
 
-def warm_cache(binary, addresses, caches):
-    """The first lookup leaves a note, the second makes the file."""
+def verdict(goal, good):
+    return f"{goal}: {'met' if good else 'MISSED'}"
+
+
+def goals(subject, size, name, figures, peers):
+    """What is wanted of our figures, and whether it holds. peers: the figures of the others by name."""
+    said = []
+    if name == "ours, cold" and size == "1" and subject.debug == subject.program:
+        said.append(verdict("<= 0.005 s", figures.wall <= 0.005))
+    times = {("ours, cold", "10k"): 3.5, ("ours, cold", "100k"): 7, ("ours, cold, one core", "100k"): 4}.get((name, size))
+    if times and peers and (size == "10k" or subject.debug == subject.program):
+        said.append(verdict(f">= {times}x", min(p.wall for p in peers.values()) >= times * figures.wall))
+    if name == "ours, from the cache" and size == "100k":
+        said.append(verdict("<= 0.15 s", figures.wall <= 0.15))
+    if name == "ours, cold" and "gimli addr2line" in peers:
+        said.append(verdict("memory <= gimli's", figures.rss_mb <= peers["gimli addr2line"].rss_mb))
+    return "; ".join(said)
+
+
+def warm_cache(subject, addresses, caches):
+    """The first lookup leaves a note (or makes the file, when sections are packed), the second makes the file."""
     shutil.rmtree(caches, ignore_errors=True)
-    environment = dict(os.environ, PROCPROF_SYMBOL_CACHE=str(caches))
-    figures = max((measure([OURS, "-f", "-i", "-C", "-e", binary], addresses, environment, 1) for _ in range(2)), key=lambda f: f.wall)
+    environment = dict(os.environ, PROCPROF_SYMBOL_CACHE=str(caches), DEBUGINFOD_URLS="")
+    figures = max((measure([OURS, "-f", "-i", "-C", "-e", subject.program], addresses, environment, rounds=1) for _ in range(2)), key=lambda f: f.wall)
     size = sum(f.stat().st_size for f in caches.glob("*.symbols"))
-    note(f"  making the cache: {figures.wall:.2f} s wall, {figures.cpu:.2f} s CPU, {figures.rss_mb:.0f} MB; the file has {size / 1e6:.0f} MB")
+    note(f"  making the cache: {figures.wall:.2f} s wall, {figures.cpu:.2f} s CPU, {figures.rss_mb:.0f} MB; the file has {size / 1e6:.0f} MB"
+         if size else "  so small that no cache file is made")
 
 
-def table(title, binary, sizes=None):
-    if not wanted(title):
+def table(subject):
+    if not wanted(subject.title):
         return
-    note(f"\n{title}: {binary.name}, {binary.stat().st_size / 1e6:.0f} MB")
-    files = make_addresses(binary)
-    subprocess.run(["cat", str(binary)], stdout=subprocess.DEVNULL)  # into the page cache
-    caches = cache / ("cache." + binary.name)
-    warm_cache(binary, files["1"], caches)
-    note(f"  {'addresses':10} {'tool':22} {'wall s':>8} {'CPU s':>8} {'RSS MB':>8}  times the best peer (wall; CPU)")
+    file = subject.debug
+    note(f"\n{subject.title}: {subject.program.name}, {file.stat().st_size / 1e6:.0f} MB")
+    files = make_addresses(subject)
+    subprocess.run(["cat", str(subject.program), str(file)], stdout=subprocess.DEVNULL)  # into the page cache
+    caches = cache / ("cache." + subject.title.replace(" ", "."))
+    warm_cache(subject, files["1"], caches)
+    note(f"  {'addresses':10} {'tool':22} {'wall s':>8} {'CPU s':>8} {'RSS MB':>8}  times the best peer (wall; CPU)   goals")
     gone = set()
-    for size in sizes or [name for name, _ in SIZES]:
-        peers = []
-        for name, command, environment, is_peer in tools_for(binary, caches):
-            if name in gone:
+    for size in subject.sizes:
+        peers = {}
+        for tool in tools_for(subject, caches):
+            if tool.name in gone:
                 continue
-            figures = measure(command, files[size], environment, ROUNDS if not is_peer else PEER_ROUNDS)
+            figures = measure(tool.command, files[size], tool.environment, subject.program.parent)
             if not figures:
-                note(f"  {size:10} {name:22} failed")
+                note(f"  {size:10} {tool.name:22} failed")
                 continue
             if figures.wall >= LIMIT_S:
-                gone.add(name)
-                note(f"  {size:10} {name:22} stopped after {LIMIT_S} s; not asked for more of this binary")
+                gone.add(tool.name)
+                note(f"  {size:10} {tool.name:22} stopped after {LIMIT_S} s; not asked for more of this program")
                 continue
             ratio = ""
-            if is_peer:
-                peers.append(figures)
+            if tool.is_peer:
+                peers[tool.name] = figures
             elif peers:
-                wall, cpu = min(p.wall for p in peers), min(p.cpu for p in peers)
-                ratio = f"{wall / figures.wall:8.1f}x {cpu / max(figures.cpu, 0.001):7.1f}x"
-            note(f"  {size:10} {name:22} {figures.wall:8.3f} {figures.cpu:8.3f} {figures.rss_mb:8.0f}  {ratio}")
+                wall, cpu = min(p.wall for p in peers.values()), min(p.cpu for p in peers.values())
+                ratio = f"{wall / figures.wall:8.1f}x {cpu / max(figures.cpu, 0.001):7.1f}x  {goals(subject, size, tool.name, figures, peers)}"
+            note(f"  {size:10} {tool.name:22} {figures.wall:8.3f} {figures.cpu:8.3f} {figures.rss_mb:8.0f}  {ratio}".rstrip())
 
 
 # ---- agreement ----
@@ -387,11 +441,67 @@ def take_dump():
     return None, None
 
 
+def jeprof_rows(perl, subject, dump):
+    """The Perl script with binutils' addr2line and with ours, and our own jeprof; the texts that they print, by row."""
+    note(f"  {subject.title}")
+    caches = cache / ("cache.jeprof." + subject.title.replace(" ", "."))
+    off = dict(os.environ, PROCPROF_SYMBOL_CACHE="", HOME=str(cache), DEBUGINFOD_URLS="")
+    on = dict(off, PROCPROF_SYMBOL_CACHE=str(caches))
+    plain = [perl, *JEPROF_OPTIONS, subject.program, dump]
+    with_ours = [perl, *JEPROF_OPTIONS, f"--tools=addr2line:{OURS},/usr/bin/", subject.program, dump]
+    own = [build / "procprof", "jeprof", *JEPROF_OPTIONS, subject.program, dump]
+    rows = [("Perl, binutils' addr2line", plain, off, None), ("Perl, our addr2line", with_ours, off, None), ("Perl, ours from the cache", with_ours, on, None),
+            ("procprof jeprof, cold", own, off, 30), ("procprof jeprof, cache", own, on, 50)]
+    shutil.rmtree(caches, ignore_errors=True)
+    for _ in range(2):
+        subprocess.run([str(c) for c in own], env=on, capture_output=True, cwd=subject.program.parent)
+    first, texts = None, {}
+    for name, command, environment, goal in rows:
+        figures = measure(command, os.devnull, environment, subject.program.parent)
+        texts[name] = jeprof_text(command, subject, environment)
+        if not figures:
+            note(f"    {name:26} failed")
+            continue
+        first = first or figures
+        times = first.wall / figures.wall
+        note(f"    {name:26} {figures.wall:8.3f} s wall {figures.cpu:8.3f} s CPU   {times:6.1f}x wall {first.cpu / figures.cpu:6.1f}x CPU  "
+             + (verdict(f">= {goal}x", times >= goal) if goal else ""))
+    return texts
+
+
+def jeprof_text(command, subject, environment):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", env=environment, cwd=subject.program.parent).stdout
+
+
+def jeprof_differences(perl, subject, dump, texts):
+    """Where the graph with our addr2line is another than with binutils', and of which kinds that is."""
+    with tempfile.TemporaryDirectory() as work:
+        middle, kinds_file = pathlib.Path(work, "addr2line"), pathlib.Path(work, "kinds")
+        middle.write_text(f"#!/bin/sh\nexec {sys.executable} {pathlib.Path(__file__).resolve()} --between \"$@\"\n")
+        middle.chmod(0o755)
+        settled = jeprof_text([perl, *JEPROF_OPTIONS, f"--tools=addr2line:{middle},/usr/bin/", subject.program, dump], subject,
+                              dict(os.environ, PROCPROF_SYMBOL_CACHE="", HOME=str(cache), DEBUGINFOD_URLS="", PROCPROF_KINDS=str(kinds_file), B=str(build)))
+        found = collections.defaultdict(dict)
+        for line in kinds_file.read_text(errors="replace").splitlines() if kinds_file.exists() else []:
+            kind, address, name, mine = line.split("\t")
+            found[kind].setdefault((name, mine), address)
+    theirs, mine = texts["Perl, binutils' addr2line"], texts["Perl, our addr2line"]
+    compare_graphs("the Perl script with binutils' addr2line and with ours", theirs, mine)
+    for kind, title in (("inlined", "innermost frame, inlined, without a linkage name: binutils has the function around it"),
+                        ("short", "function without a linkage name, around an inlined one: binutils has its short name, ours that of the symbol"),
+                        ("far", "no debug information, and behind the end of every symbol: binutils has the symbol before"),
+                        ("other", "other names")):
+        note(f"  {title}: {len(found[kind])}")
+        for (name, own_name), address in list(found[kind].items())[:EXAMPLES]:
+            note(f"      {address}: binutils {name[:90]}  ours {own_name[:110]}")
+    compare_graphs("with these names taken from ours", settled, mine)
+    compare_graphs("the Perl script with our addr2line, and procprof jeprof", mine, texts["procprof jeprof, cold"])
+
+
 def jeprof():
-    """The Perl script on a heap dump of a live ceph-osd: with binutils' addr2line, with ours, and our own jeprof."""
-    perl = shutil.which("jeprof")
     if not wanted("jeprof"):
         return
+    perl = shutil.which("jeprof")
     if not perl:
         note("\njeprof: not installed (Debian package: libjemalloc-dev)")
         return
@@ -399,80 +509,35 @@ def jeprof():
     if not dump:
         note("\njeprof: ceph-osd wrote no dump")
         return
-    note(f"\njeprof --dot --show_bytes on a dump of a live ceph-osd ({dump.stat().st_size / 1000:.0f} kB)")
-    caches = cache / "cache.jeprof"
-    off = dict(os.environ, PROCPROF_SYMBOL_CACHE="", HOME=str(cache), DEBUGINFOD_URLS="")
-    on = dict(off, PROCPROF_SYMBOL_CACHE=str(caches))
-    options = ["--dot", "--show_bytes"]
-    with tempfile.TemporaryDirectory() as work:
-        middle = pathlib.Path(work, "addr2line")
-        middle.write_text(f"#!/bin/sh\nexec {sys.executable} {pathlib.Path(__file__).resolve()} --between \"$@\"\n")
-        middle.chmod(0o755)
-        kinds_file = pathlib.Path(work, "kinds")
-        with_tool = lambda tool: [perl, *options, f"--tools=addr2line:{tool},/usr/bin/", binary, dump]
-        own = [build / "procprof", "jeprof", *options, binary, dump]
-        rows = [("Perl, binutils' addr2line", [perl, *options, binary, dump], off), ("Perl, our addr2line", with_tool(OURS), off),
-                ("Perl, ours from the cache", with_tool(OURS), on), ("procprof jeprof, cold", own, off), ("procprof jeprof, cache", own, on)]
-        shutil.rmtree(caches, ignore_errors=True)
-        for _ in range(2):
-            subprocess.run([str(c) for c in own], env=on, capture_output=True)
-        first, texts = None, {}
-        for name, command, environment in rows:
-            figures = measure(command, os.devnull, environment, 3)
-            texts[name] = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", env=environment).stdout
-            if not figures:
-                note(f"  {name:26} failed")
-                continue
-            first = first or figures
-            note(f"  {name:26} {figures.wall:8.3f} s wall {figures.cpu:8.3f} s CPU   {first.wall / figures.wall:6.1f}x wall {first.cpu / figures.cpu:6.1f}x CPU")
-        settled = subprocess.run([str(c) for c in with_tool(middle)], capture_output=True, text=True, errors="replace",
-                                 env=dict(off, PROCPROF_KINDS=str(kinds_file))).stdout
-        found = collections.defaultdict(dict)
-        for line in kinds_file.read_text(errors="replace").splitlines() if kinds_file.exists() else []:
-            kind, address, name, mine = line.split("\t")
-            found[kind].setdefault((name, mine), address)
-        theirs, mine = texts["Perl, binutils' addr2line"], texts["Perl, our addr2line"]
-        compare_graphs("the Perl script with binutils' addr2line and with ours", theirs, mine)
-        for kind, title in (("inlined", "innermost frame, inlined, without a linkage name: binutils has the function around it"),
-                            ("short", "function without a linkage name, around an inlined one: binutils has its short name, ours that of the symbol"),
-                            ("far", "no debug information, and behind the end of every symbol: binutils has the symbol before"),
-                            ("other", "other names")):
-            note(f"  {title}: {len(found[kind])}")
-            for (name, own_name), address in list(found[kind].items())[:EXAMPLES]:
-                note(f"      {address}: binutils {name[:90]}  ours {own_name[:110]}")
-        compare_graphs("with these names taken from ours", settled, mine)
-        compare_graphs("the Perl script with our addr2line, and procprof jeprof", mine, texts["procprof jeprof, cold"])
+    note(f"\njeprof {' '.join(JEPROF_OPTIONS)} on a dump of a live ceph-osd ({dump.stat().st_size / 1000:.0f} kB)")
+    whole, stripped = ceph_subjects()
+    jeprof_differences(perl, whole, dump, jeprof_rows(perl, whole, dump))
+    # the same process, had it been started from the program as it comes
+    moved = dump.with_suffix(".shipped.heap")
+    moved.write_text(dump.read_text().replace(binary, str(stripped.program)))
+    jeprof_rows(perl, stripped, moved)
+    moved.unlink()
 
 
 def main():
     cache.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    note(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; best of {ROUNDS} rounds for ours, of {PEER_ROUNDS} for the others, one where a round takes more "
-         f"than 4 s; a tool is stopped after {LIMIT_S} s")
-    binaries = []
-    if any(wanted(t) for t in ("ceph", "compressed", "agreement")):
-        ceph = fetch_ceph()
-        binaries.append(ceph)
-        table("ceph", ceph)
-        if wanted("compressed"):
-            packed = cache / "ceph-osd.zlib"
-            if not packed.exists():
-                sh("objcopy", "--compress-debug-sections=zlib", ceph, str(packed) + ".part")
-                pathlib.Path(str(packed) + ".part").rename(packed)
-            table("ceph compressed", packed)
-    for title, fetch in (("jvm", fetch_jvm), ("rust", fetch_rust)):
-        if wanted(title) or wanted("agreement"):
+    note(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; best of up to {ROUNDS} rounds, of as many as start within {ROUNDS_S} s; a tool is stopped after "
+         f"{LIMIT_S} s")
+    subjects = []
+    for title, fetch in (("ceph", ceph_subjects), ("jvm", jvm_subjects), ("rust", rust_subjects)):
+        if any(wanted(f"{title} {kind}") for kind in ("joined", "shipped")) or wanted("agreement"):
             try:
-                binary = fetch()
+                subjects += fetch()
             except (subprocess.CalledProcessError, StopIteration, OSError) as problem:
                 note(f"\n{title}: cannot be had here: {problem}")
-                continue
-            binaries.append(binary)
-            table(title, binary)
+    for subject in subjects:
+        table(subject)
     if wanted("agreement"):
         note("\nagreement on 10,000 addresses (linkage names; clone suffixes, constructor kinds and names of one address taken as one)")
-        for binary in binaries:
-            agreement(binary, make_addresses(binary))
+        for subject in subjects:
+            if subject.debug == subject.program:
+                agreement(subject.program, make_addresses(subject))
     jeprof()
     note(f"\nall of it took {time.monotonic() - begun:.0f} s")
 

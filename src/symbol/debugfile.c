@@ -120,9 +120,22 @@ static struct elf *find_by_link(const struct elf *elf, const struct debugfile_pl
     return found;
 }
 
+/* A tree of programs and debug files that was copied as a whole has .build-id beside the program. */
+static struct elf *find_beside(const struct elf *elf)
+{
+    char *folder = folder_of(elf->path);
+    struct elf *found =
+        try_open(mem_printf("%s/.build-id/%.2s/%s.debug", folder, elf->build_id, elf->build_id + 2),
+                 elf->build_id, true);
+    mem_free(folder);
+    return found;
+}
+
 struct elf *debugfile_find(const struct elf *elf, const struct debugfile_places *places)
 {
-    struct elf *found = elf->build_id[0] ? debugfile_by_build_id(places, elf->build_id, true) : NULL;
+    bool has_id = strlen(elf->build_id) > 2;
+    struct elf *found = has_id ? debugfile_by_build_id(places, elf->build_id, true) : NULL;
+    if (!found && has_id) found = find_beside(elf);
     if (!found) found = find_by_link(elf, places);
     if (!found && places->debuginfod && elf->build_id[0]) {
         char *path = debuginfod_fetch(elf->build_id, "debuginfo");

@@ -16,8 +16,8 @@ struct debugfile_places {
 struct elf *debugfile_by_build_id(const struct debugfile_places *places, const char *build_id_hex,
                                   bool want_debug);
 
-/* The separate debug file of elf: by build id, by .gnu_debuglink (build id or checksum must fit), from a
- * server. NULL: none. */
+/* The separate debug file of elf: by build id (also in .build-id beside it), by .gnu_debuglink (build id or
+ * checksum must fit), from a server. NULL: none. */
 struct elf *debugfile_find(const struct elf *elf, const struct debugfile_places *places);
 
 /* The file that dwz put shared entries in (.gnu_debugaltlink). NULL when there is no link or no file. */
