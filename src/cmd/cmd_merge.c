@@ -69,6 +69,7 @@ static int run_merge(int argc, char **argv)
         return command_failf("--to %s: choose pprof, collapsed, raw, callgrind, csv or json", to), 2;
     struct profile *p;
     struct err err;
+    a.shows_one_value = form >= 0 && forms[form].format != REPORT_RAW;
     int status = report_load(&a, n, argv, &p, NULL);
     if (status) return status;
     if (form >= 0) {

@@ -138,6 +138,8 @@ static int run_view(int argc, char **argv)
                    2;
     }
     a.o.format = v->format;
+    a.shows_one_value = v->format == REPORT_TEXT || v->format == REPORT_TREE || v->format == REPORT_DOT ||
+                        v->format == REPORT_CALLGRIND;
     a.o.symbol = symbol;
     struct profile *p;
     struct symbolizer *symbolizer;

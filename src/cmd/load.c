@@ -62,7 +62,7 @@ static void read_source(struct source *s)
                                      .tls_key = o->tls_key,
                                      .tls_ca = o->tls_ca,
                                      .user_agent = "Go-http-client/1.1 (procprof)"};
-    struct format_options reading = {.drop_signal_frames = o->drop_signal_frames};
+    struct format_options reading = {.drop_signal_frames = o->drop_signal_frames, .only_type = o->only_type};
     struct bytes bytes = {0};
     s->rc = fetch(s->url ? s->url : s->name, &fetching, &bytes, &s->err);
     reading.is_file_mapping = bytes.mapped_bytes > 0;

@@ -24,6 +24,7 @@ struct load_options { /* all zero: the defaults */
     enum name_detail name_detail;
     bool all_frames; /* keep what the profile's drop_frames names */
     bool drop_signal_frames;
+    const char *only_type; /* as in format.h */
     const char *comment;
     const char *tls_cert, *tls_key, *tls_ca;
     const char *const *search; /* folders with binaries, NULL-ended */

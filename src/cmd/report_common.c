@@ -116,6 +116,7 @@ int report_load(struct report_arguments *a, int n, char **argv, struct profile *
                                    .search = a->path.items,
                                    .warn = print_warning,
                                    .say = print_progress};
+    if (a->shows_one_value && *a->sample && !a->o.mean && !bases->n_items) loading.only_type = a->sample;
     for (size_t i = 0; a->names && i < sizeof details / sizeof *details; i++)
         if (!strcmp(a->names, details[i]))
             loading.name_detail = (enum name_detail)i, loading.force_symbols = i > 0;

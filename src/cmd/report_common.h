@@ -12,6 +12,7 @@ struct report_arguments {
     const char *binary, *symbolize, *names, *output, *granularity, *sample, *unit;
     double seconds;
     bool cum, all, no_names;
+    bool shows_one_value; /* of each sample: the chosen one; the others need not be read */
     struct report_options o;
 };
 

@@ -38,6 +38,7 @@ struct reading {
     size_t n_live_blocks, cap_live_blocks;
     bool has_frees, too_many_blocks;
     int64_t first_start_ns, last_end_ns;
+    uint32_t left_out, met; /* as jfr_events has them */
     size_t n_chunks, n_open_chunks, n_lost_bytes, n_failed, n_cut_records;
     const uint8_t *dropped; /* pages before this are given back already */
 };
@@ -164,7 +165,22 @@ static void follow_blocks(struct reading *f, struct jfr_events *e, struct jfr_po
     }
 }
 
-static void read_chunk(struct reading *f, const struct chunk *c)
+/* false: a record is not whole, and what is behind it was not read. */
+static bool walk(struct reading *f, const struct chunk *c, struct jfr_events *e,
+                 const uint8_t *(*read)(struct jfr_events *e, const uint8_t *at, const uint8_t *until))
+{
+    const uint8_t *at = c->data + HEADER_BYTES, *end = c->data + c->size;
+    f->dropped = c->data;
+    while (at < end) {
+        const uint8_t *until = (size_t)(end - at) > DROP_STEP_BYTES ? at + DROP_STEP_BYTES : end;
+        at = read(e, at, until);
+        if (at < until) return false;
+        if (at < end) drop_behind(f, at, 1); /* stacks and names are at the end, and are needed still */
+    }
+    return true;
+}
+
+static void read_chunk(struct reading *f, const struct chunk *c, bool settings_first)
 {
     struct jfr_types types = {0};
     struct jfr_pools *pools = &f->pools;
@@ -191,20 +207,20 @@ static void read_chunk(struct reading *f, const struct chunk *c)
                                .counts = &f->counts,
                                .lately = f->lately,
                                .ns_per_tick = c->ticks_per_s ? 1e9 / (double)c->ticks_per_s : 1,
-                               .as_recorded = f->options->jfr_as_recorded};
+                               .as_recorded = f->options->jfr_as_recorded,
+                               .left_out = f->left_out,
+                               .too_many_blocks = f->too_many_blocks};
         jfr_events_begin(&e);
-        for (const uint8_t *at = c->data + HEADER_BYTES, *end = c->data + c->size; at < end;) {
-            const uint8_t *until = (size_t)(end - at) > DROP_STEP_BYTES ? at + DROP_STEP_BYTES : end;
-            at = jfr_events_read(&e, at, until);
-            if (at < until) {
-                f->n_cut_records++;
-                break;
-            }
-            if (at < end) drop_behind(f, at, 1); /* stacks and names are at the end, and are needed still */
+        if (settings_first) {
+            (void)walk(f, c, &e, jfr_settings_read);
+            e.settings_known = true;
         }
+        if (!walk(f, c, &e, jfr_events_read)) f->n_cut_records++;
         jfr_events_end(&e);
+        f->too_many_blocks |= e.too_many_blocks;
         follow_blocks(f, &e, pools);
         f->n_failed += e.n_failed;
+        f->met |= e.met;
         jfr_events_free(&e);
     }
     jfr_pools_clear(pools);
@@ -235,6 +251,22 @@ static const struct kind {
     [JFR_MALLOC_LIVE] = {"malloc_inuse_objects", "malloc_inuse_space", "bytes"},
 };
 
+/* Which kinds of events need not be decoded when only one sample type will be looked at. Kinds that an event
+ * alone does not tell (a sample may be of the wall clock, a park may be a lock, a block may be freed) are
+ * always decoded. */
+static uint32_t kinds_left_out(const char *only_type)
+{
+    const uint32_t may_be = 1u << JFR_CPU_TIME | 1u << JFR_NATIVE | 1u << JFR_WALL | 1u << JFR_ALLOC |
+                            1u << JFR_LIVE | 1u << JFR_LOCK | 1u << JFR_NATIVE_LOCK;
+    uint32_t asked = 0;
+    for (int kind = 0; only_type && kind < JFR_N_KINDS; kind++)
+        if (!strcmp(only_type, kinds[kind].count_name) ||
+            (kinds[kind].value_name && !strcmp(only_type, kinds[kind].value_name)))
+            asked |= 1u << kind;
+    if (only_type && !strcmp(only_type, "samples")) asked |= 1u << JFR_WALL; /* named so when it is alone */
+    return asked ? may_be & ~asked : 0;
+}
+
 static int64_t rounded(double value)
 {
     return value >= 9.2e18 ? INT64_MAX : llround(value);
@@ -259,10 +291,7 @@ static void add_samples(struct reading *f, const bool *is_there, const int *firs
     struct profile *p = f->world.p;
     const uint32_t key_thread = profile_cstr(p, "thread"), key_state = profile_cstr(p, "state"),
                    key_class = profile_cstr(p, "class");
-    double cpu_ns = f->settings.cpu_ns > 0 ? f->settings.cpu_ns : 10e6;
-    double wall_ns = f->settings.wall_ns > 0  ? f->settings.wall_ns
-                     : f->settings.cpu_ns > 0 ? f->settings.cpu_ns
-                                              : 50e6;
+    double cpu_ns = jfr_cpu_ns(&f->settings), wall_ns = jfr_wall_ns(&f->settings);
     int64_t values[2 * JFR_N_KINDS];
     for (size_t i = 0; i < f->counts.n_items; i++) {
         const struct jfr_count *c = &f->counts.items[i];
@@ -270,10 +299,8 @@ static void add_samples(struct reading *f, const bool *is_there, const int *firs
         int at = first_type[c->kind];
         memset(values, 0, sizeof values);
         values[at] = rounded(c->n);
-        if (c->kind == JFR_CPU)
-            values[at + 1] = rounded(c->n * cpu_ns);
-        else if (c->kind == JFR_WALL)
-            values[at + 1] = c->value ? c->value : rounded(c->n * wall_ns);
+        if (c->kind == JFR_CPU || c->kind == JFR_WALL)
+            values[at + 1] = c->value ? c->value : rounded(c->n * (c->kind == JFR_CPU ? cpu_ns : wall_ns));
         else if (kinds[c->kind].value_name)
             values[at + 1] = c->value;
         uint64_t start = f->world.stack_start[c->stack];
@@ -327,6 +354,7 @@ static void build(struct reading *f)
     int first_type[JFR_N_KINDS], n_types = 0;
     add_live_blocks(f);
     jfr_counts_settle(&f->counts);
+    for (int kind = 0; kind < JFR_N_KINDS; kind++) is_there[kind] = f->met & 1u << kind;
     for (size_t i = 0; i < f->counts.n_items; i++) is_there[f->counts.items[i].kind] = true;
     /* Nothing recorded: still a CPU profile, an empty one. */
     bool any = false;
@@ -373,6 +401,7 @@ static void build(struct reading *f)
 static void reading_begin(struct reading *f, const struct format_options *options, struct profile *into)
 {
     *f = (struct reading){.options = options, .world = {.p = into, .as_recorded = options->jfr_as_recorded}};
+    f->left_out = kinds_left_out(options->only_type);
     f->lately = jfr_lately_new();
     jfr_world_begin(&f->world);
 }
@@ -396,24 +425,26 @@ struct chunks {
 static void read_one(void *context, size_t item, unsigned worker)
 {
     struct chunks *all = context;
-    read_chunk(&all->readers[worker], &all->items[item + 1]);
+    read_chunk(&all->readers[worker], &all->items[item + 1], false);
 }
 
 /* Several chunks at a time, each thread into a profile of its own; then all into the first. false, and
  * nothing is changed, when the order of the chunks matters: native memory is freed in a later one than it is
- * taken in. */
+ * taken in, or recordings with other settings follow each other. */
 static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_threads)
 {
     all->readers = mem_array(n_threads, sizeof *all->readers);
     for (unsigned t = 0; t < n_threads; t++) reading_begin(&all->readers[t], f->options, profile_new());
     /* async-profiler tells its settings in the first chunk only. */
     struct reading *first = &all->readers[0];
-    read_chunk(first, &all->items[0]);
+    read_chunk(first, &all->items[0], false);
     for (unsigned t = 1; t < n_threads; t++) all->readers[t].settings = first->settings;
+    size_t n_changes = first->settings.n_changes;
     bool in_order = first->n_live_blocks || first->has_frees;
     if (!in_order) parallel_for(all->n_items - 1, n_threads, read_one, all);
     for (unsigned t = 0; t < n_threads; t++)
-        in_order |= all->readers[t].n_live_blocks || all->readers[t].has_frees;
+        in_order |= all->readers[t].n_live_blocks || all->readers[t].has_frees ||
+                    all->readers[t].settings.n_changes != n_changes;
     for (unsigned t = 0; t < n_threads; t++) {
         struct reading *one = &all->readers[t];
         jfr_counts_settle(&one->counts);
@@ -426,6 +457,8 @@ static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_t
             f->n_open_chunks += one->n_open_chunks;
             f->n_lost_bytes += one->n_lost_bytes;
             f->n_failed += one->n_failed;
+            f->met |= one->met;
+            f->too_many_blocks |= one->too_many_blocks;
             f->n_cut_records += one->n_cut_records;
         }
         struct profile *p = one->world.p;
@@ -484,7 +517,7 @@ static int read_jfr(const void *data, size_t len, const struct format_options *o
         unsigned n_threads = len < WORTH_THREADS_BYTES || all.n_items < 4 ? 1 : parallel_width();
         if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
         if (n_threads < 2 || !read_in_parallel(&f, &all, n_threads))
-            for (size_t i = 0; i < all.n_items; i++) read_chunk(&f, &all.items[i]);
+            for (size_t i = 0; i < all.n_items; i++) read_chunk(&f, &all.items[i], all.n_items > 1);
         build(&f);
     }
     mem_free(all.items);

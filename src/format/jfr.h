@@ -248,10 +248,12 @@ struct jfr_pools { /* of one chunk */
     unsigned n_plain_frame_fields; /* frames are rows of so many varints; 0: they are more than that */
     bool memo_checked;
 };
-static inline size_t jfr_pool_slot(const struct jfr_pool *pool, uint64_t key) /* where the search begins */
+/* Where the search begins. Recorders number as they go: sixteen keys in a row are neighbours in memory too.
+ */
+static inline size_t jfr_pool_slot(const struct jfr_pool *pool, uint64_t key)
 {
-    uint64_t hash = key * 0x9e3779b97f4a7c15u;
-    return (hash ^ hash >> 32) & (pool->n_slots - 1);
+    uint64_t hash = (key >> 4) * 0x9e3779b97f4a7c15u;
+    return (hash ^ hash >> 32 ^ (key & 15)) & (pool->n_slots - 1);
 }
 struct jfr_entry *jfr_pool_find(const struct jfr_pool *pool, uint64_t key); /* NULL: none */
 void jfr_learn_frame_types(struct jfr_pools *pools, struct jfr_world *w);
@@ -341,7 +343,11 @@ void jfr_counts_free(struct jfr_counts *counts);
 
 struct jfr_settings { /* what the recording says about itself; intervals in ns or bytes, 0: not said */
     double cpu_ns, wall_ns, alloc_bytes, lock_ns, native_lock_ns, malloc_bytes;
+    size_t n_changes; /* how often one got another value, the first one too */
 };
+/* What a sample of the CPU or the wall clock stands for. */
+double jfr_cpu_ns(const struct jfr_settings *settings);
+double jfr_wall_ns(const struct jfr_settings *settings);
 
 struct jfr_block { /* a native block being allocated or freed */
     uint64_t time, address, stack, thread;
@@ -352,14 +358,18 @@ struct jfr_block { /* a native block being allocated or freed */
 struct jfr_events { /* of one chunk */
     struct jfr_types *types;
     struct jfr_pools *pools;
-    struct jfr_settings *settings; /* of the file */
+    struct jfr_settings *settings; /* of the file, as far as it is read */
+    bool settings_known;           /* those of this chunk are read already: samples are given their time */
     struct jfr_world *world;
     struct jfr_counts *counts; /* of the file: by strings of the profile and stacks of the world */
     struct jfr_lately *lately;
     double ns_per_tick;
     bool as_recorded;
+    uint32_t left_out; /* bit per jfr_kind: its events are not asked for */
+    uint32_t met;      /* bit per jfr_kind: was left out, and is in the chunk */
     struct jfr_block *blocks;
     size_t n_blocks, cap_blocks;
+    bool too_many_blocks; /* they are not followed */
     struct jfr_handler *handlers;
     size_t n_handlers, cap_handlers;
     int64_t n_times; /* the event at hand stands for so many equal ones */
@@ -373,6 +383,9 @@ void jfr_events_begin(struct jfr_events *e);
 /* Takes the records from `at` on, up to the first that begins at or behind `until`. Returns where it stopped:
  * before that when the record there is not whole inside the chunk. */
 const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until);
+/* The same for the chunk's settings alone, before its events: a recorder may write them behind the first of
+ * these. Where a chunk has two of one kind, the last holds for all of it. */
+const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until);
 void jfr_events_end(struct jfr_events *e); /* all are in counts then */
 void jfr_events_free(struct jfr_events *e);
 

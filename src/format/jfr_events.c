@@ -34,12 +34,14 @@ struct jfr_handler {
     struct jfr_program program;
     struct jfr_program behind_time; /* the same without the first field, the time */
     bool may_repeat;                /* only the time tells two events of the same place apart */
+    bool is_left_out;               /* nobody asks for it */
     enum jfr_kind kind;
     uint16_t index;
     union jfr_slot slots[JFR_MAX_SLOTS]; /* of the event at hand; what the type does not have stays 0 */
 };
 
 enum { N_WEIGHTS = 1024, N_REPEATS = 8192, SMALL_TYPES = 16384 };
+#define NOT_OURS (1u << 31) /* no kind has this bit */
 
 struct jfr_weight { /* what one sampled object stands for */
     int64_t size, bytes;
@@ -57,6 +59,7 @@ struct jfr_lately {
     struct jfr_weight weights[N_WEIGHTS];
     struct jfr_repeat repeats[N_REPEATS]; /* none between chunks */
     uint16_t by_type[SMALL_TYPES]; /* type number -> handler + 1, of the small ones; 0 between chunks */
+    uint32_t passed_over[256]; /* type number, if it is one byte -> bit of its kind, if left out; NOT_OURS */
     struct jfr_count unnamed[JFR_MAX_AHEAD]; /* none between chunks */
     size_t n_unnamed;
 };
@@ -85,6 +88,11 @@ static bool is_lock_class(const char *name)
     return false;
 }
 
+static int64_t rounded(double value)
+{
+    return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
+}
+
 /* The place in the profile of one by the numbers of the chunk. */
 static struct jfr_count named(struct jfr_events *e, const struct jfr_count *c, uint32_t stack)
 {
@@ -103,6 +111,9 @@ static struct jfr_count named(struct jfr_events *e, const struct jfr_count *c, u
         else
             place.kind = JFR_WALL;
     }
+    if (e->settings_known && place.kind == JFR_CPU) place.value = rounded(c->n * jfr_cpu_ns(e->settings));
+    if (e->settings_known && place.kind == JFR_WALL && !c->value)
+        place.value = rounded(c->n * jfr_wall_ns(e->settings));
     if (c->kind == JFR_PARK &&
         (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)place.class_id))))
         place.kind = JFR_LOCK;
@@ -148,11 +159,6 @@ static inline int64_t positive(uint64_t value)
 static void take_sample(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
 {
     count(e, h, slots, 1, 0);
-}
-
-static int64_t rounded(double value)
-{
-    return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
 }
 
 static int64_t ns_of_ticks(const struct jfr_events *e, uint64_t ticks)
@@ -249,6 +255,21 @@ static void take_wait(struct jfr_events *e, const struct jfr_handler *h, union j
         count(e, h, slots, interval_ns / ns, (int64_t)interval_ns);
 }
 
+enum { MAX_BLOCKS = 4 << 20 }; /* of one chunk: 200 MB of memory */
+
+static void add_block(struct jfr_events *e, const struct jfr_block *block)
+{
+    if (e->too_many_blocks) return;
+    if (e->n_blocks < MAX_BLOCKS) {
+        *VEC_PUSH(e->blocks, e->n_blocks, e->cap_blocks) = *block;
+        return;
+    }
+    e->too_many_blocks = true;
+    mem_free(e->blocks);
+    e->blocks = NULL;
+    e->n_blocks = e->cap_blocks = 0;
+}
+
 static void take_malloc(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
 {
     int64_t size = positive(slots[SIZE].number), weight = size;
@@ -256,15 +277,15 @@ static void take_malloc(struct jfr_events *e, const struct jfr_handler *h, union
         weight = (int64_t)e->settings->malloc_bytes;
     double n = e->as_recorded || !size ? 1 : (double)weight / (double)size;
     count(e, h, slots, n, weight);
-    *VEC_PUSH(e->blocks, e->n_blocks, e->cap_blocks) = (struct jfr_block){
-        slots[TIME].number, slots[ADDRESS].number, slots[STACK].number, slots[THREAD].number, n, weight};
+    add_block(e, &(struct jfr_block){slots[TIME].number, slots[ADDRESS].number, slots[STACK].number,
+                                     slots[THREAD].number, n, weight});
 }
 
 static void take_free(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
 {
     (void)h;
-    *VEC_PUSH(e->blocks, e->n_blocks, e->cap_blocks) =
-        (struct jfr_block){.time = slots[TIME].number, .address = slots[ADDRESS].number, .bytes = -1};
+    add_block(e,
+              &(struct jfr_block){.time = slots[TIME].number, .address = slots[ADDRESS].number, .bytes = -1});
 }
 
 /* ---- settings: how often it was sampled ---- */
@@ -308,30 +329,43 @@ static double parse_amount(const char *text)
     return *end ? 0 : value;
 }
 
+/* type: of the events that it is about. NULL: of no use here. */
+static double *setting_named(struct jfr_settings *s, const char *name, const char *type)
+{
+    if (!strcmp(name, "interval")) return &s->cpu_ns;
+    if (!strcmp(name, "period") && !strcmp(type, "jdk.ExecutionSample")) return &s->cpu_ns;
+    if (!strcmp(name, "wall")) return &s->wall_ns;
+    if (!strcmp(name, "alloc")) return &s->alloc_bytes;
+    if (!strcmp(name, "lock")) return &s->lock_ns;
+    if (!strcmp(name, "nativelock")) return &s->native_lock_ns;
+    if (!strcmp(name, "nativemem")) return &s->malloc_bytes;
+    return NULL;
+}
+
 static void take_setting(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
 {
     char name[32], value[64];
-    if (!(h->program.found & 1u << NAME) || !(h->program.found & 1u << VALUE)) return;
+    if (e->settings_known || !(h->program.found & 1u << NAME) || !(h->program.found & 1u << VALUE)) return;
     if (!text_into(e, slots[NAME].at, name, sizeof name) ||
         !text_into(e, slots[VALUE].at, value, sizeof value))
         return;
     const struct jfr_type *about = jfr_type_by_id(e->types, slots[ID].number);
     const char *type = about ? about->name : "";
-    struct jfr_settings *s = e->settings;
-    double amount = parse_amount(value);
-    if (amount <= 0) return;
-    if (!strcmp(name, "interval") || (!strcmp(name, "period") && !strcmp(type, "jdk.ExecutionSample")))
-        s->cpu_ns = amount;
-    else if (!strcmp(name, "wall"))
-        s->wall_ns = amount;
-    else if (!strcmp(name, "alloc"))
-        s->alloc_bytes = amount, memset(e->lately->weights, 0, N_WEIGHTS * sizeof *e->lately->weights);
-    else if (!strcmp(name, "lock"))
-        s->lock_ns = amount;
-    else if (!strcmp(name, "nativelock"))
-        s->native_lock_ns = amount;
-    else if (!strcmp(name, "nativemem"))
-        s->malloc_bytes = amount;
+    double amount = parse_amount(value), *setting = setting_named(e->settings, name, type);
+    if (!setting || amount <= 0 || *setting == amount) return;
+    *setting = amount;
+    e->settings->n_changes++;
+    memset(e->lately->weights, 0, sizeof e->lately->weights);
+}
+
+double jfr_cpu_ns(const struct jfr_settings *settings)
+{
+    return settings->cpu_ns > 0 ? settings->cpu_ns : 10e6;
+}
+
+double jfr_wall_ns(const struct jfr_settings *settings)
+{
+    return settings->wall_ns > 0 ? settings->wall_ns : settings->cpu_ns > 0 ? settings->cpu_ns : 50e6;
 }
 
 /* ---- which event is what ---- */
@@ -442,7 +476,9 @@ static inline bool count_repeat(struct jfr_events *e, const struct jfr_handler *
 
 void jfr_events_begin(struct jfr_events *e)
 {
+    uint32_t *passed_over = e->lately->passed_over;
     e->n_times = 1;
+    for (unsigned type = 0; type < 128; type++) passed_over[type] = NOT_OURS;
     for (size_t i = 0; i < sizeof event_types / sizeof *event_types; i++) {
         const struct jfr_type *type = jfr_type_by_name(e->types, event_types[i].name);
         if (!type) continue;
@@ -453,12 +489,14 @@ void jfr_events_begin(struct jfr_events *e)
                                   .index = (uint16_t)(e->n_handlers - 1),
                                   .program = jfr_compile(e->types, type, event_types[i].wanted, false)};
         h->may_repeat = is_repeatable(e->types, type, h);
+        h->is_left_out = e->left_out & 1u << h->kind && h->take != take_setting;
         if (h->may_repeat) {
             h->behind_time = h->program;
             h->behind_time.steps++;
             h->behind_time.n_steps--;
         }
         if (type->id < SMALL_TYPES) e->lately->by_type[type->id] = (uint16_t)e->n_handlers;
+        if (type->id < 128) passed_over[type->id] = h->is_left_out ? 1u << h->kind : 0;
     }
 }
 
@@ -487,10 +525,37 @@ static inline void take_event(struct jfr_events *e, struct jfr_handler *h, const
     h->take(e, h, h->slots);
 }
 
+/* Over small records that are of no use here, a good part of a recording when one kind of event is asked for.
+ */
+static inline const uint8_t *pass_over(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
+{
+    const uint32_t *passed_over = e->lately->passed_over;
+    uint32_t met = 0, bit;
+    for (; at < until && at[0] < 0x80 && at[0] > 3 && (bit = passed_over[at[1]]); at += at[0]) met |= bit;
+    e->met |= met & ~NOT_OURS;
+    return at;
+}
+
+const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
+{
+    struct rd r = {.p = at, .end = e->pools->end}, record;
+    uint64_t type;
+    while (r.p < until && jfr_next_record(&r, &type, &record)) {
+        at = r.p;
+        struct jfr_handler *h = type > 1 ? handler_of(e, type) : NULL;
+        if (h && h->take == take_setting) take_event(e, h, record.p, record.end);
+    }
+    return at;
+}
+
 const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
 {
     const uint8_t *chunk_end = e->pools->end;
+    const uint8_t *quick_until =
+        chunk_end - until > 128 ? until : chunk_end - 128; /* a record may be looked at */
     while (at < until) {
+        at = pass_over(e, at, quick_until);
+        if (at >= until) break;
         const uint8_t *begin, *end;
         uint64_t type;
         if (chunk_end - at > 128 && at[0] < 0x80 && at[0] > 3 && (at[1] < 0x80 || at[2] < 0x80)) { /* most */
@@ -503,7 +568,10 @@ const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const ui
             begin = record.p, end = record.end;
         }
         struct jfr_handler *h = type > 1 ? handler_of(e, type) : NULL;
-        if (h) take_event(e, h, begin, end);
+        if (h && h->is_left_out)
+            e->met |= 1u << h->kind;
+        else if (h)
+            take_event(e, h, begin, end);
         at = end;
     }
     return at;

@@ -367,39 +367,68 @@ int report_traces(struct report *r, struct buf *out, struct err *err)
 /* ---- collapsed ---- */
 
 /* A semicolon would end a frame and a line break the stack: both are replaced. */
-static void put_frame(struct buf *out, const char *name)
+static uint32_t add_frame_name(struct strtab *names, const char *name)
 {
-    for (; *name; name++) buf_char(out, *name == ';' ? ':' : *name == '\n' || *name == '\r' ? ' ' : *name);
+    size_t n = strlen(name);
+    char *text = mem_strndup(name, n);
+    for (char *c = text; (c = strpbrk(c, ";\n\r")); c++) *c = *c == ';' ? ':' : ' ';
+    uint32_t id = strtab_add(names, text, n);
+    mem_free(text);
+    return id;
 }
 
+/* A line for each distinct stack of names, in the order in which they are met: what differs in labels, lines
+ * or addresses alone looks the same here, and is added up. */
 int report_collapsed(struct report *r, struct buf *out, struct err *err)
 {
     (void)err;
     struct profile *p = r->p;
     struct arena memory = {0};
-    const char **names = mem_zalloc((p->n_lines + p->n_locations) * sizeof *names);
+    struct strtab names = {0}, stacks = {0}; /* a stack is the string of the ids of its names, root first */
+    uint32_t *name_of = mem_zalloc((p->n_lines + p->n_locations) * sizeof *name_of); /* + 1 */
+    uint32_t *ids = NULL;
+    int64_t *sums = NULL;
+    size_t n_ids, cap_ids = 0, cap_sums = 0;
     for (size_t s = 0; s < p->n_samples; s++) {
         int64_t value = profile_sample_values(p, s)[r->sample_index];
         const uint32_t *frames = profile_sample_frames(p, s);
         if (!value) continue;
-        bool first = true;
+        n_ids = 0;
         for (size_t i = profile_sample_depth(p, s); i > 0; i--) {
             const struct location *l = &p->locations[frames[i - 1]];
             for (uint32_t k = l->n_lines ? l->n_lines : 1; k > 0; k--) {
-                const char **name =
-                    l->n_lines ? &names[l->first_line + k - 1] : &names[p->n_lines + frames[i - 1]];
-                if (!*name)
-                    *name = frame_text(r, l, l->n_lines ? &p->lines[l->first_line + k - 1] : NULL, &memory);
-                if (!first) buf_char(out, ';');
-                put_frame(out, *name);
-                first = false;
+                uint32_t *name = &name_of[l->n_lines ? l->first_line + k - 1 : p->n_lines + frames[i - 1]];
+                if (!*name) {
+                    const struct line *line = l->n_lines ? &p->lines[l->first_line + k - 1] : NULL;
+                    *name = add_frame_name(&names, frame_text(r, l, line, &memory)) + 1;
+                }
+                *VEC_PUSH(ids, n_ids, cap_ids) = *name - 1;
             }
         }
+        size_t n_before = stacks.n_items;
+        uint32_t stack = strtab_add(&stacks, ids ? (const char *)ids : "", n_ids * sizeof *ids);
+        sums = mem_grow(sums, &cap_sums, stacks.n_items, sizeof *sums);
+        for (size_t i = n_before; i < stacks.n_items; i++) sums[i] = 0;
+        sums[stack] += value;
+    }
+    for (uint32_t stack = 0; stack < stacks.n_items; stack++) {
+        struct str text = strtab_get(&stacks, stack);
+        if (!sums[stack]) continue;
+        for (size_t at = 0; at < text.len; at += sizeof *ids) {
+            uint32_t name;
+            memcpy(&name, text.s + at, sizeof name);
+            if (at) buf_char(out, ';');
+            buf_add(out, strtab_get(&names, name).s, strtab_get(&names, name).len);
+        }
         buf_char(out, ' ');
-        buf_i64(out, value);
+        buf_i64(out, sums[stack]);
         buf_char(out, '\n');
     }
-    mem_free(names);
+    mem_free(ids);
+    mem_free(sums);
+    mem_free(name_of);
+    strtab_free(&names);
+    strtab_free(&stacks);
     arena_free(&memory);
     return 0;
 }
