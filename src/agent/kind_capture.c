@@ -16,7 +16,7 @@
 #include "agent/tables.h"
 
 #define TICK_NS    20000000
-#define PATIENCE_S 10.0 /* for a capture that does not fit to end */
+#define PATIENCE_S 10.0  /* for a capture that does not fit to end */
 #define JOIN_S     600.0 /* an older one is joined no more: its table must be emptied some time */
 
 struct reader { /* on the stack of kind_capture */
@@ -83,8 +83,8 @@ static int snapshot(const struct kind *k, const struct kind_options *options, st
 
 /* Starts the sampler, or marks where it stands. ERR_BUSY: it runs, and not as r wants it; *ret_free_ns is
  * when it will end, as far as that is known. */
-static int enter(const struct kind *k, struct session *s, struct reader *r, const struct kind_options *options,
-                 int64_t *ret_free_ns, struct err *err)
+static int enter(const struct kind *k, struct session *s, struct reader *r,
+                 const struct kind_options *options, int64_t *ret_free_ns, struct err *err)
 {
     int status = 0;
     pthread_mutex_lock(&s->lock);
@@ -100,9 +100,10 @@ static int enter(const struct kind *k, struct session *s, struct reader *r, cons
         for (const struct reader *other = s->readers; other; other = other->next)
             if (other->end_ns > *ret_free_ns) *ret_free_ns = other->end_ns;
         int64_t left_ns = *ret_free_ns - time_ns;
-        status = err_set(err, ERR_BUSY,
-                         "a %s is being taken already, with other settings; it ends in %lld s, ask again then",
-                         k->name, left_ns < 0 ? 0 : (long long)(left_ns / 1000000000 + 1));
+        status =
+            err_set(err, ERR_BUSY,
+                    "a %s is being taken already, with other settings; it ends in %lld s, ask again then",
+                    k->name, left_ns < 0 ? 0 : (long long)(left_ns / 1000000000 + 1));
     }
     if (!status) {
         r->begin_ns = now_ns(CLOCK_MONOTONIC);
@@ -125,8 +126,8 @@ static void unlink_reader(struct session *s, struct reader *r)
     before->next = r->next;
 }
 
-static int leave(const struct kind *k, struct session *s, struct reader *r, const struct kind_options *options,
-                 struct output *output, struct err *err)
+static int leave(const struct kind *k, struct session *s, struct reader *r,
+                 const struct kind_options *options, struct output *output, struct err *err)
 {
     struct kind_options mine = *options;
     mine.since = r->mark;
@@ -150,8 +151,7 @@ static int capture_between(const struct kind *k, const struct kind_options *opti
     struct reader r = {0};
     int64_t give_up_ns = now_ns(CLOCK_MONOTONIC) + ns(PATIENCE_S), free_ns;
     int status;
-    do
-        status = enter(k, s, &r, options, &free_ns, err);
+    do status = enter(k, s, &r, options, &free_ns, err);
     while (status == ERR_BUSY && free_ns < give_up_ns && waits_on(give_up_ns, cancel));
     if (status) return status;
     int64_t begin_ns = now_ns(CLOCK_REALTIME);
@@ -186,8 +186,7 @@ int kind_capture(const struct kind *k, const struct kind_options *options, const
     int status;
     if (!options->has_seconds || options->seconds <= 0) {
         int64_t give_up_ns = now_ns(CLOCK_MONOTONIC) + ns(PATIENCE_S);
-        do
-            status = snapshot(k, options, output, err);
+        do status = snapshot(k, options, output, err);
         while (status == ERR_BUSY && waits_on(give_up_ns, cancel));
         return status;
     }

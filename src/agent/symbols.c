@@ -10,6 +10,7 @@
 
 #include "agent/elf_file.h"
 #include "agent/own_memory.h"
+#include "base/symbol_rank.h"
 
 #define MAX_GUESS 4096 /* a symbol without a size is believed this far */
 
@@ -65,32 +66,34 @@ static size_t first_at_or_above(const struct symbols *s, uintptr_t address)
     return low;
 }
 
+/* Is a symbol that begins here a better name for the address than what it has? One whose size says that it
+ * holds the address before one that is only near, the nearer one, the better of two names of one place. */
+static bool is_better(const struct symbols_entry *e, uintptr_t start, bool has_size, uint16_t rank)
+{
+    if (!e->start) return true;
+    if (e->start == start) return rank < e->rank;
+    return e->has_size != has_size ? has_size : start > e->start;
+}
+
 static void offer(struct symbols *s, const ElfW(Sym) * symbol, const char *name, size_t name_length,
                   uintptr_t bias, uintptr_t begin, uintptr_t end)
 {
     uintptr_t start = symbol->st_value + bias,
               limit = start + (symbol->st_size ? symbol->st_size : MAX_GUESS);
-    unsigned binding = ELF64_ST_BIND(symbol->st_info);
-    uint16_t rank = (uint16_t)((symbol->st_size ? 16 : 1) +
-                               (binding == STB_GLOBAL ? 4
-                                : binding == STB_WEAK ? 2
-                                                      : 0) +
-                               (name[0] != '_'));
+    uint16_t rank = symbol_rank(ELF64_ST_BIND(symbol->st_info), ELF64_ST_TYPE(symbol->st_info), name);
     uint32_t stored = 0;
     size_t n = n_entries(s);
     for (size_t i = first_at_or_above(s, start > begin ? start : begin); i < n; i++) {
         struct symbols_entry *e = entry_at(s, i);
         if (e->address >= limit || e->address >= end) break;
-        bool sized = symbol->st_size, had_sized = e->rank >= 16;
-        if (e->start && (had_sized > sized || (had_sized == sized &&
-                                               (e->start > start || (e->start == start && e->rank >= rank)))))
-            continue;
+        if (!is_better(e, start, symbol->st_size, rank)) continue;
         if (!stored) {
             stored = (uint32_t)s->names.size;
             pages_buf_bytes(&s->names, name, name_length);
             pages_buf_bytes(&s->names, "", 1);
             if (s->names.failed) return;
         }
+        e->has_size = symbol->st_size || (e->has_size && e->start == start);
         e->start = start;
         e->rank = rank;
         e->name = stored;

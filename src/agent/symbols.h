@@ -3,6 +3,7 @@
 #ifndef AGENT_SYMBOLS_H
 #define AGENT_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/mappings.h"
@@ -12,7 +13,8 @@ struct symbols_entry {
     uintptr_t address;
     uintptr_t start; /* of the function; 0: no name is known */
     uint32_t name;   /* offset into names */
-    uint16_t rank;   /* how good the name is; for the search itself */
+    uint16_t rank;   /* how good the name is (symbol_rank.h), and whether the symbol has a size: for the */
+    bool has_size;   /* search itself */
     int16_t mapping; /* index, or -1 */
 };
 

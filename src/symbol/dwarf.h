@@ -25,7 +25,7 @@ typedef const char *dwarf_symbol_at(void *context, uint64_t start);
 int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned n_threads,
                struct names *names, struct dwarf **ret_dwarf, struct err *err);
 /* Asked for functions whose debug information has no linkage name although their language mangles (static
- * ones). */
+ * ones), and for those written in assembler: of their names one is to be chosen (symbol_rank.h). */
 void dwarf_use_symbols(struct dwarf *d, dwarf_symbol_at *symbol_at, void *context);
 void dwarf_close(struct dwarf *d); /* NULL is fine */
 

@@ -87,7 +87,7 @@ struct unit_root { /* what the first entry of a unit tells */
     uint64_t low, high, ranges, line;
     uint64_t str_offsets_base, addr_base, rnglists_base, ranges_base;
     const char *name, *dir, *dwo_name;
-    bool mangles; /* its language has linkage names */
+    bool is_named_by_symbols; /* its language has linkage names, or nothing but symbols (assembler) */
 };
 
 struct file_entry {

@@ -197,9 +197,11 @@ static bool is_constant(uint16_t form)
            (form < DW_FORM_addrx1 || form > DW_FORM_addrx4) && form != DW_FORM_GNU_addr_index;
 }
 
-static bool language_mangles(uint64_t language)
+static bool is_named_by_symbols(uint64_t language)
 {
     switch (language) {
+    case 0x31: /* assemblers write an entry for each of several names of a place */
+    case 0x8001:
     case 0x04: /* C++, in its versions */
     case 0x1a:
     case 0x21:
@@ -269,7 +271,7 @@ static bool read_root(struct unit *u)
             dwo_name = v;
             break;
         case DW_AT_language:
-            root->mangles = language_mangles(v.u);
+            root->is_named_by_symbols = is_named_by_symbols(v.u);
             break;
         case DW_AT_GNU_dwo_id:
             u->dwo_id = v.u;

@@ -111,9 +111,9 @@ struct known_origin find_function(struct walk *k, uint64_t info_offset, uint64_t
 {
     struct known_origin o = *find_origin(k, info_offset);
     struct dwarf *d = k->w->dwarf;
-    if (!o.is_plain || !k->u->root.mangles || !d->symbol_at) return o;
+    if (!o.is_plain || !k->u->root.is_named_by_symbols || !d->symbol_at) return o;
     const char *symbol = d->symbol_at(d->symbol_context, low);
-    if (!symbol) return o;
+    if (!symbol || strchr(symbol, '@')) return o; /* name@@VERSION: the plain name is here */
     o.origin.linkage_name = symbol;
     o.function = d->names ? names_demangle(d->names, symbol) : symbol;
     return o;

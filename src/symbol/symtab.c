@@ -1,8 +1,5 @@
-/* symtab.c - see symtab.h.
- *
- * Several names often share an address (aliases, constructors). The one people look for wins: global before
- * weak before local, functions before labels, then the shortest run of leading underscores, then the first.
- */
+/* symtab.c - see symtab.h. Several names often share an address (aliases, constructors): symbol_rank.h
+ * chooses. */
 #include "symbol/symtab.h"
 
 #include <elf.h>
@@ -11,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/rd.h"
+#include "base/symbol_rank.h"
 
 struct candidate {
     uint64_t start, size_bytes;
@@ -51,14 +49,6 @@ static void finish(struct candidates *c, struct symtab *table)
         table->entries[table->n_entries++] = (struct symtab_entry){best->start, end, best->name, best->file};
     }
     mem_free(c->items);
-}
-
-static uint32_t rank_of(unsigned bind, unsigned type, const char *name)
-{
-    uint32_t underscores = 0;
-    while (name[underscores] == '_' && underscores < 15) underscores++;
-    uint32_t by_bind = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 0 : bind == STB_WEAK ? 1 : 2;
-    return (type == STT_NOTYPE ? 1u << 16 : 0) | by_bind << 8 | underscores;
 }
 
 static void read_table(const struct elf *elf, struct elf_section *s, struct candidates *into)
@@ -110,7 +100,7 @@ static void read_table(const struct elf *elf, struct elf_section *s, struct cand
             (struct candidate){value,
                                size_bytes,
                                (const char *)names.p + name,
-                               rank_of(bind, type, (const char *)names.p + name),
+                               symbol_rank(bind, type, (const char *)names.p + name),
                                order,
                                limit,
                                file && *file && (bind == STB_LOCAL || !file_after_symbol) ? file : NULL};

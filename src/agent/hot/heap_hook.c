@@ -12,20 +12,8 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define COLD        __attribute__((noinline)) HOOK_TEXT
 
-/* ---- what the host calls: one jump. `exported_x` is the same code under a name that cannot be interposed.
- */
-#define EXPORT(name, type, arguments, values)                                                                \
-    HOOK_TEXT static type exported_##name arguments                                                          \
-    {                                                                                                        \
-        return atomic_load_explicit(&heap_routes.name, memory_order_relaxed) values;                         \
-    }
+#define EXPORT(name, type, arguments, values) HOOK_EXPORT(heap_routes, name, type, arguments, values)
 HEAP_ALL(EXPORT)
-
-#if HOOKS_ARE_EXPORTED
-#define NAME_IT(name, type, arguments, values)                                                               \
-    extern type name arguments __attribute__((alias("exported_" #name), visibility("default")));
-HEAP_ALL(NAME_IT)
-#endif
 
 /* ---- on */
 

@@ -39,6 +39,23 @@
 #define HOOK_TEXT __attribute__((section("procprof_hooks")))
 bool hook_owns(uintptr_t pc);
 
+/* What the host calls: one jump through the routes. It has the public name also for debuggers and profiles;
+ * `exported_x` is the same code, by a name that cannot be interposed. The declaration comes first since the
+ * headers have none of some. */
+#define HOOK_BODY(routes, name, values)                                                                      \
+    {                                                                                                        \
+        return atomic_load_explicit(&(routes).name, memory_order_relaxed) values;                            \
+    }
+#if HOOKS_ARE_EXPORTED
+#define HOOK_EXPORT(routes, name, type, arguments, values)                                                   \
+    type name arguments __attribute__((visibility("default")));                                              \
+    static type exported_##name arguments __attribute__((alias(#name), copy(name)));                         \
+    HOOK_TEXT type name arguments HOOK_BODY(routes, name, values)
+#else
+#define HOOK_EXPORT(routes, name, type, arguments, values)                                                   \
+    HOOK_TEXT static type exported_##name arguments HOOK_BODY(routes, name, values)
+#endif
+
 /* name, return type, arguments with types, arguments */
 #define HEAP_RELEASES(X)                                                                                     \
     X(free, void, (void *p), (p))                                                                            \

@@ -14,20 +14,9 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define COLD      __attribute__((noinline)) HOOK_TEXT
 
-#define EXPORT(name, type, arguments, values)                                                                \
-    HOOK_TEXT static type exported_##name arguments                                                          \
-    {                                                                                                        \
-        return atomic_load_explicit(&lock_routes.name, memory_order_relaxed) values;                         \
-    }
+/* No <unistd.h> here: it declares syscall with "...". */
+#define EXPORT(name, type, arguments, values) HOOK_EXPORT(lock_routes, name, type, arguments, values)
 LOCK_ALL(EXPORT)
-
-/* Assembler names: the headers declare some of these with attributes, and syscall with "...". */
-#define NAME_IT(name, type, arguments, values)                                                               \
-    extern type interposed_##name arguments __asm__(#name)                                                   \
-        __attribute__((alias("exported_" #name), visibility("default")));
-#if HOOKS_ARE_EXPORTED
-LOCK_ALL(NAME_IT)
-#endif
 
 /* ---- on: try, and measure only what cannot be had at once */
 #define COUNTING(name, arguments, values, object, kind, try)                                                 \
