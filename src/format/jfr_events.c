@@ -543,7 +543,9 @@ const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const 
     while (r.p < until && jfr_next_record(&r, &type, &record)) {
         at = r.p;
         struct jfr_handler *h = type > 1 ? handler_of(e, type) : NULL;
-        if (h && h->take == take_setting) take_event(e, h, record.p, record.end);
+        if (!h || h->take != take_setting) continue;
+        jfr_run(e->types, &h->program, &record, h->slots);
+        if (!record.bad) take_setting(e, h, h->slots);
     }
     return at;
 }
