@@ -52,7 +52,7 @@ static int read_conf(const struct arguments *a, struct conf *conf, struct err *e
     for (size_t i = 0; i < a->settings.n_items; i++) buf_printf(&lines, "%s\n", a->settings.items[i]);
     for (size_t i = 0; i < a->nodes.n_items; i++) buf_printf(&lines, "node = %s\n", a->nodes.items[i]);
     if (!bad && lines.len)
-        bad = conf_parse(conf, lines.data, lines.len, "command line", CONF_OWN_FILE, warn, NULL, err);
+        bad = conf_parse(conf, lines.data, lines.len, "command line", CONF_COMMAND_LINE, warn, NULL, err);
     buf_free(&lines);
     return bad;
 }

@@ -16,16 +16,17 @@ static bool no_nodes(struct http_request *q, struct http_answer *a)
     return true;
 }
 
-static void audit(struct http_request *q, int bad, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void audit(struct http_request *q, int bad, const char *format, ...)
+static void audit(struct http_request *q, int bad, const struct err *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void audit(struct http_request *q, int bad, const struct err *err, const char *format, ...)
 {
     char what[300];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    cluster_audit(q->site->cluster, q->user, q->peer, bad ? "failed" : "ok", "%s", what);
+    cluster_audit(q->site->cluster, q->user, q->peer, bad ? "failed" : "ok", bad ? err->text : NULL, "%s",
+                  what);
 }
 
 /* ---- nodes ---- */
@@ -132,7 +133,7 @@ void api_node_add(struct http_request *q, struct http_answer *a)
     }
     n.role = (enum cluster_role)r;
     bad = cluster_node_add(q->site->cluster, &n, &id, &err);
-    audit(q, bad, "add node %s %s:%u", role, n.host, n.port);
+    audit(q, bad, &err, "add node %s %s:%u", role, n.host, n.port);
     if (bad)
         http_error_err(a, bad, &err);
     else
@@ -144,7 +145,7 @@ void api_node_drop(struct http_request *q, struct http_answer *a)
     if (no_nodes(q, a)) return;
     struct err err = {0};
     int bad = cluster_node_drop(q->site->cluster, (int32_t)q->number[0], &err);
-    audit(q, bad, "drop node %d", (int)q->number[0]);
+    audit(q, bad, &err, "drop node %d", (int)q->number[0]);
     if (bad)
         http_error_err(a, bad, &err);
     else
@@ -171,7 +172,7 @@ void api_node_type(struct http_request *q, struct http_answer *a)
     }
     struct collector_type state;
     bad = collector_switch(q->site->collector, (int32_t)q->number[0], type, enabled, &state, &err);
-    audit(q, bad, "%s %s of node %d", enabled ? "enable" : "disable", q->word, (int)q->number[0]);
+    audit(q, bad, &err, "%s %s of node %d", enabled ? "enable" : "disable", q->word, (int)q->number[0]);
     if (bad)
         http_error_err(a, bad, &err);
     else
@@ -199,7 +200,7 @@ void api_collect(struct http_request *q, struct http_answer *a)
         return;
     }
     bad = collector_collect(q->site->collector, (int32_t)node, type, seconds, &job, &err);
-    audit(q, bad, "collect %s of node %d for %g s", profile_type_name(type), (int)node, seconds);
+    audit(q, bad, &err, "collect %s of node %d for %g s", profile_type_name(type), (int)node, seconds);
     if (bad)
         http_error_err(a, bad, &err);
     else
@@ -259,7 +260,7 @@ void api_setting_set(struct http_request *q, struct http_answer *a)
         http_error(a, 400, "key and value (both text) are needed");
     } else {
         bad = cluster_setting_set(q->site->cluster, key, value, true, &err);
-        audit(q, bad, "set %.60s = %.100s", key, value);
+        audit(q, bad, &err, "set %.60s = %.100s", key, value);
         if (bad)
             http_error_err(a, bad, &err);
         else

@@ -56,7 +56,8 @@ void api_login(struct http_request *q, struct http_answer *a)
         bool good = cluster_user_check(site->cluster, name, password) &&
                     !cluster_user_get(site->cluster, name, &user);
         cluster_login_result(site->cluster, name, q->peer, good);
-        cluster_audit(site->cluster, name, q->peer, good ? "ok" : "denied", "HTTP login");
+        cluster_audit(site->cluster, name, q->peer, good ? "ok" : "denied",
+                      good ? NULL : CLUSTER_WRONG_PASSWORD, "HTTP login");
         if (good) {
             sessions_begin(site->sessions, q, a, &user);
             snprintf(q->user, sizeof q->user, "%s", user.name);
@@ -65,7 +66,7 @@ void api_login(struct http_request *q, struct http_answer *a)
                                                     : user.grants;
             session_json(q, &a->body);
         } else {
-            http_error(a, 401, "wrong user or password");
+            http_error(a, 401, CLUSTER_WRONG_PASSWORD);
         }
     }
     OPENSSL_cleanse(o, sizeof *o); /* a password was in it */

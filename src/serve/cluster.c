@@ -216,15 +216,17 @@ static void one_line(char *text)
 }
 
 void cluster_audit(struct cluster *c, const char *user, const char *peer, const char *result,
-                   const char *format, ...)
+                   const char *reason, const char *format, ...)
 {
     char what[600], when[40], line[1200];
+    bool has_reason = reason && *reason;
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    snprintf(line, sizeof line, "user=%.63s peer=%.63s result=%.160s action=%s", user && *user ? user : "-",
-             peer && *peer ? peer : "-", result, what);
+    snprintf(line, sizeof line, "user=%.63s peer=%.63s result=%s action=%s%s%.300s",
+             user && *user ? user : "-", peer && *peer ? peer : "-", result, what,
+             has_reason ? " reason=" : "", has_reason ? reason : "");
     one_line(line);
     local_time(when);
     pthread_mutex_lock(&c->lock);

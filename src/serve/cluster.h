@@ -61,6 +61,9 @@ size_t cluster_nodes(struct cluster *c, unsigned role_mask, struct cluster_node 
 int cluster_node_get(struct cluster *c, int32_t id, struct cluster_node *ret_node); /* or ERR_NOT_FOUND */
 int cluster_node_find(struct cluster *c, unsigned role_mask, const char *host, int port,
                       struct cluster_node *ret_node); /* any of its ports */
+bool cluster_node_is_local(const struct cluster_node *node); /* on this host: its binaries are here */
+/* Another procprof: it collects by itself, and what it has is taken over. */
+bool cluster_node_is_followed(const struct cluster_node *node);
 
 /* Adds a node: role, host, port and whatever else is set in *node; the id and the state in it are ignored.
  * ERR_BUSY when a node of that host and port is there already, ERR_INPUT for a host or a port that cannot be.
@@ -171,13 +174,15 @@ void cluster_on_bind_change(struct cluster *c, void (*hook)(void *context), void
 /* Login attempts: call before checking a password; false when this peer or this user has failed too often
  * lately (wait and retry). */
 bool cluster_login_allowed(struct cluster *c, const char *user, const char *peer);
+#define CLUSTER_WRONG_PASSWORD "wrong user or password" /* never which of the two */
 void cluster_login_result(struct cluster *c, const char *user, const char *peer, bool good);
 
 /* ---- audit ---- */
 
-/* One line in audit.log (and in the server's log): when, who, from where, what, and how it ended. */
+/* One line in audit.log (and in the server's log): when, who, from where, how it ended, what, and why it did
+ * not ("ok" alone has no reason: NULL or ""). */
 void cluster_audit(struct cluster *c, const char *user, const char *peer, const char *result,
-                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+                   const char *reason, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* ---- the log: one line on stderr with time and level; settings: log_level ---- */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -92,6 +93,19 @@ int cluster_node_find(struct cluster *c, unsigned role_mask, const char *host, i
     }
     pthread_mutex_unlock(&c->lock);
     return found ? 0 : ERR_NOT_FOUND;
+}
+
+bool cluster_node_is_local(const struct cluster_node *n)
+{
+    char own[256] = "";
+    gethostname(own, sizeof own - 1);
+    return n->is_self || !n->port || !strncmp(n->host, "127.", 4) || !strcmp(n->host, "::1") ||
+           !strcasecmp(n->host, "localhost") || !strcasecmp(n->host, own);
+}
+
+bool cluster_node_is_followed(const struct cluster_node *n)
+{
+    return n->role == CLUSTER_FE && n->port && !n->is_self;
 }
 
 /* Letters, digits, '.', '-', '_' of a name; or an IPv6 address. Nothing that could mean something inside a

@@ -143,6 +143,7 @@ static void read_nodes(struct collector *c, const struct settings *s, int64_t no
     for (size_t i = c->n_members; i-- > 0;) {
         struct member *m = c->members[i];
         if (!m->is_gone || m->n_running || m->heartbeat_running || m->is_followed) continue;
+        mem_free(m->followed);
         mem_free(m);
         c->members[i] = c->members[--c->n_members];
     }
@@ -170,7 +171,7 @@ static void on_switched(void *context, struct pull_result *r)
     struct capture *cap = context;
     cap->was_switched_on = true;
     if (!r->code && r->status == 200) {
-        cluster_audit(cap->collector->cluster, "collector", "", "ok", "heap profiling of node %d switched on",
+        cluster_audit(cap->collector->cluster, "collector", "", "ok", NULL, "heap profiling of node %d switched on",
                       cap->facts.node.id);
         ask(cap);
         return;
@@ -449,7 +450,7 @@ static void on_heartbeat(void *context, struct pull_result *r)
     struct heartbeat *h = context;
     /* Any answer is a sign of life; what it serves is the captures' business. */
     heartbeat_ended(h->collector, h->node.id, !r->code, r->server, r->code ? r->error : "");
-    if (!r->code && node_is_followed(&h->node)) node_follow(h->collector, &h->node);
+    if (!r->code && cluster_node_is_followed(&h->node)) node_follow(h->collector, &h->node);
     mem_free(h);
 }
 
@@ -464,7 +465,7 @@ static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
     struct heartbeat *h = mem_zalloc(sizeof *h);
     h->collector = c;
     h->node = *node;
-    char *url = node_url(node, node_is_followed(node) ? "/healthz" : "/pprof/cmdline");
+    char *url = node_url(node, cluster_node_is_followed(node) ? "/healthz" : "/pprof/cmdline");
     CURL *easy = curl_easy_init();
     if (!easy) abort();
     struct curl_slist *headers = NULL;
@@ -773,6 +774,7 @@ void collector_stop(struct collector *c)
     }
     for (size_t i = 0; i < c->n_members; i++) {
         mem_free(c->members[i]->waiting);
+        mem_free(c->members[i]->followed);
         mem_free(c->members[i]);
     }
     mem_free(c->members);

@@ -8,19 +8,38 @@
 #include "base/mem.h"
 #include "serve/archive.h"
 #include "serve/collector_int.h"
+#include "serve/node_list.h"
 
-enum { MAX_FILES_A_TURN = 100 };
+enum { MAX_LISTED = 10000, MAX_FILES_A_TURN = 100, MAX_NAMES = 1024, MAX_SAME_SECOND = 16 };
 #define LIST_LIMIT_S 5
 #define FILE_LIMIT_S 60
+/* A capture is listed when it has ended, by the second it began: one that began so much before the newest may
+ * still come. */
+#define LONGEST_CAPTURE_MS 3600000
+
+/* What was seen at a node. One turn at a time has it, and a node lives while its turn runs: no lock. */
+struct followed {
+    char newest[PROFILE_STAMP_LEN + 1];        /* "": nothing yet */
+    char names[MAX_NAMES][PROFILE_NAME_MAX]; /* the last that were taken over or refused */
+    size_t n_names_ever;
+};
 
 struct turn {
     struct collector *collector;
+    struct followed *followed;
     struct cluster_node node;
 };
 
-bool node_is_followed(const struct cluster_node *n)
+static bool is_known(const struct followed *f, const char *file)
 {
-    return n->role == CLUSTER_FE && n->port && !n->is_self;
+    for (size_t i = 0; i < MAX_NAMES && i < f->n_names_ever; i++)
+        if (!strcmp(f->names[i], file)) return true;
+    return false;
+}
+
+static void remember(struct followed *f, const char *file)
+{
+    snprintf(f->names[f->n_names_ever++ % MAX_NAMES], PROFILE_NAME_MAX, "%s", file);
 }
 
 /* Decoded before it is ours, as everything. */
@@ -54,21 +73,20 @@ static int check(const struct bytes *file, const struct profile_name *name, stru
     return bad;
 }
 
-static int fetch_one(struct collector *c, const struct cluster_node *node, const char *file,
-                     const struct profile_name *name)
+static int fetch_one(struct collector *c, const struct cluster_node *node, const struct node_list_entry *e)
 {
     struct bytes body = {0};
     struct err err = {0};
     char types[128] = "";
     struct store_new new = {.node = node->id,
-                            .type = name->type,
-                            .form = name->form,
-                            .time_ms = profile_stamp_ms(name->stamp),
+                            .type = e->name.type,
+                            .form = e->name.form,
+                            .time_ms = profile_stamp_ms(e->name.stamp),
                             .sample_types = types};
-    char *path = mem_printf("/api/proc_profile/raw?filename=%s", file);
+    char *path = mem_printf("/api/proc_profile/raw?filename=%s", e->file);
     int bad = cluster_node_request(c->cluster, node->id, path, NULL, FILE_LIMIT_S, &body, NULL, &err);
     mem_free(path);
-    if (!bad) bad = check(&body, name, &new, types, &err);
+    if (!bad) bad = check(&body, &e->name, &new, types, &err);
     if (!bad) {
         new.data = body.data;
         new.len = body.len;
@@ -76,51 +94,66 @@ static int fetch_one(struct collector *c, const struct cluster_node *node, const
     }
     bytes_free(&body);
     if (bad < 0)
-        server_log(LOG_WARN_, "%s of node %d (%s) was not taken over: %s", file, node->id, node->name,
+        server_log(LOG_WARN_, "%s of node %d (%s) was not taken over: %s", e->file, node->id, node->name,
                    err.text);
     return bad;
 }
 
-/* The newest first; what was seen once is not asked for again, even when retention has removed it since. */
+/* Whether it was taken over before a restart. Two that began in the same second there have had to take seconds
+ * of their own here: it is the size that tells. */
+static bool is_there(struct store *store, int32_t node, const struct node_list_entry *e)
+{
+    for (int second = 0; second < MAX_SAME_SECOND; second++) {
+        struct profile_name name = e->name;
+        char file[PROFILE_NAME_MAX];
+        struct store_profile there;
+        profile_stamp(profile_stamp_ms(e->name.stamp) + second * 1000, name.stamp);
+        profile_name_print(&name, file);
+        if (store_find(store, node, file, &there)) return false;
+        if (there.size_bytes == e->size_bytes) return true;
+    }
+    return false;
+}
+
+/* The oldest second of what is wanted: nothing that retention would take at once, nothing that was seen long
+ * ago and may have been taken by it since. */
+static void wanted_since(struct turn *t, char stamp[PROFILE_STAMP_LEN + 1])
+{
+    int64_t days = cluster_setting_int(t->collector->cluster, CONF_PROC_PROFILE_FILE_RETAINED_DAYS);
+    profile_stamp(clock_wall_ns() / 1000000 - days * 86400000, stamp);
+    if (!t->followed->newest[0]) return;
+    char recent[PROFILE_STAMP_LEN + 1];
+    profile_stamp(profile_stamp_ms(t->followed->newest) - LONGEST_CAPTURE_MS, recent);
+    if (strcmp(recent, stamp) > 0) memcpy(stamp, recent, sizeof recent);
+}
+
+/* The newest first. */
 static void fetch_new(struct turn *t)
 {
     struct collector *c = t->collector;
+    struct followed *f = t->followed;
     struct bytes body = {0};
     int32_t node = t->node.id;
     if (cluster_node_request(c->cluster, node, "/api/proc_profile/list", NULL, LIST_LIMIT_S, &body, NULL,
                              NULL))
         return;
-    char *text = mem_strndup((const char *)body.data, body.len), seen[PROFILE_STAMP_LEN + 1],
-         newest[PROFILE_STAMP_LEN + 1] = "";
+    struct node_list_entry *entries;
+    size_t n_entries = node_list_parse(body.data, body.len, MAX_LISTED, &entries), n_fetched = 0, i = 0;
     bytes_free(&body);
-    pthread_mutex_lock(&c->lock);
-    struct member *m = member_of(c, node);
-    memcpy(seen, m ? m->followed_to : newest, sizeof seen);
-    pthread_mutex_unlock(&c->lock);
-    if (!seen[0]) { /* after a start: what is younger than anything we would keep */
-        int64_t days = cluster_setting_int(c->cluster, CONF_PROC_PROFILE_FILE_RETAINED_DAYS);
-        profile_stamp(clock_wall_ns() / 1000000 - days * 86400000, seen);
+    char since[PROFILE_STAMP_LEN + 1];
+    wanted_since(t, since);
+    for (; i < n_entries && n_fetched < MAX_FILES_A_TURN && !collector_gives_up(c, node); i++) {
+        const struct node_list_entry *e = &entries[i];
+        if (strcmp(e->name.stamp, since) < 0 || is_known(f, e->file)) continue;
+        int bad = 0;
+        if (!is_there(c->store, node, e)) {
+            bad = fetch_one(c, &t->node, e);
+            n_fetched++;
+        }
+        if (!bad || bad == ERR_INPUT) remember(f, e->file); /* else: again in the next turn */
     }
-    size_t n = 0;
-    for (char *at = text; (at = strstr(at, "\"filename\"")) && n < MAX_FILES_A_TURN;) {
-        struct profile_name name;
-        struct store_profile there;
-        at += strlen("\"filename\"");
-        char *open = strchr(at, '"'), *close = open ? strchr(open + 1, '"') : NULL;
-        if (!close) break;
-        *close = 0;
-        at = close + 1;
-        if (!profile_name_parse(open + 1, &name) || name.form == PROFILE_FLAME) continue;
-        if (strcmp(name.stamp, newest) > 0) memcpy(newest, name.stamp, sizeof newest);
-        if (strcmp(name.stamp, seen) < 0 || !store_find(c->store, node, open + 1, &there)) continue;
-        if (collector_gives_up(c, node)) break;
-        fetch_one(c, &t->node, open + 1, &name);
-        n++;
-    }
-    mem_free(text);
-    pthread_mutex_lock(&c->lock);
-    if ((m = member_of(c, node)) && newest[0]) memcpy(m->followed_to, newest, sizeof newest);
-    pthread_mutex_unlock(&c->lock);
+    if (i == n_entries && n_entries) memcpy(f->newest, entries[0].name.stamp, sizeof f->newest);
+    mem_free(entries);
 }
 
 static void *follow(void *context)
@@ -143,14 +176,17 @@ void node_follow(struct collector *c, const struct cluster_node *node)
     pthread_mutex_lock(&c->lock);
     struct member *m = member_of(c, node->id);
     bool begins = m && !m->is_followed && !c->stopping;
+    struct followed *followed = NULL;
     if (begins) {
         m->is_followed = true;
+        if (!m->followed) m->followed = mem_zalloc(sizeof *m->followed);
+        followed = m->followed;
         c->n_own_threads++;
     }
     pthread_mutex_unlock(&c->lock);
     if (!begins) return;
     struct turn *t = mem_zalloc(sizeof *t);
-    *t = (struct turn){c, *node};
+    *t = (struct turn){c, followed, *node};
     pthread_t thread;
     pthread_attr_t detached;
     pthread_attr_init(&detached);

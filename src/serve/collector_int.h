@@ -29,8 +29,8 @@ struct member { /* a node, as the collector sees it */
     bool give_up; /* its session is to end early */
     int64_t heartbeat_due_ms;
     bool heartbeat_running, is_gone;
-    bool is_followed;                        /* its new profiles are being fetched */
-    char followed_to[PROFILE_STAMP_LEN + 1]; /* the newest that was seen there; "": not looked yet */
+    bool is_followed;         /* its new profiles are being fetched */
+    struct followed *followed; /* what was seen there; NULL: not looked yet */
 };
 
 struct capture { /* under way */
@@ -84,7 +84,6 @@ void capture_jvm_begin(struct capture **captures, size_t n_captures);
 bool jvm_is_alive(const struct cluster_node *node, char *error, size_t n_error);
 
 /* collector_follow.c: another procprof. Fetches what is new there, on a thread of its own. */
-bool node_is_followed(const struct cluster_node *node);
 void node_follow(struct collector *c, const struct cluster_node *node);
 
 struct member *member_of(struct collector *c, int32_t id); /* with the lock; NULL: none */

@@ -304,34 +304,38 @@ static int take_node(struct reading *r, const char *value, struct err *err)
         return err_set(err, ERR_LIMIT, "more than %d nodes", CONF_MAX_NODES);
     struct conf_node *node = VEC_PUSH(r->into->nodes, r->into->n_nodes, r->into->cap_nodes);
     node->text = mem_strdup(value);
-    snprintf(node->where, sizeof node->where, "%s:%u", r->name, r->line);
+    if (r->kind == CONF_COMMAND_LINE)
+        snprintf(node->where, sizeof node->where, "%s", r->name);
+    else
+        snprintf(node->where, sizeof node->where, "%s:%u", r->name, r->line);
     return 0;
 }
 
-static void say_unknown(struct reading *r, const char *key)
+static int unknown_key(struct reading *r, const char *key, struct err *err)
 {
     const char *nearest = conf_key_nearest(key, r->kind);
+    if (r->kind == CONF_COMMAND_LINE)
+        return nearest ? err_set(err, ERR_INPUT, "unknown key '%.80s'; did you mean '%s'?", key, nearest)
+                       : err_set(err, ERR_INPUT, "unknown key '%.80s'; --settings lists those there are", key);
     if (nearest)
         warn(r, "unknown key '%.80s'; did you mean '%s'?", key, nearest);
     else if (r->kind == CONF_OWN_FILE)
         warn(r, "unknown key '%.80s'", key);
+    return 0;
 }
 
 static int take_pair(struct reading *r, char *key, char *raw, struct err *err)
 {
     int known = conf_key_find(key, r->kind);
-    bool is_node = r->kind == CONF_OWN_FILE && !strcmp(key, "node");
+    bool is_node = r->kind & CONF_OWN_FILE && !strcmp(key, "node");
     char *value = NULL;
     int bad = expand(r, raw, &value, err);
-    if (bad && known < 0 && !is_node) { /* somebody else's line: not ours to refuse */
-        say_unknown(r, key);
-        return 0;
-    }
+    if (bad && known < 0 && !is_node) return unknown_key(r, key, err); /* the value is none of ours */
     if (bad) return err_prefix(err, "%s", key), bad;
     if (is_node)
         bad = take_node(r, value, err);
     else if (known < 0)
-        say_unknown(r, key);
+        bad = unknown_key(r, key, err);
     else
         bad = conf_set(r->into, (enum conf_key)known, value, err);
     if (!bad && known == CONF_FLAMEGRAPH_TOOL_DIR)
@@ -351,7 +355,7 @@ static int take_line(struct reading *r, const char *from, const char *to, struct
         bad = err_set(err, ERR_INPUT, "a NUL byte; this is not a text file");
     else if (!*line || *line == '#')
         bad = 0;
-    else if (!equals && r->kind == CONF_OWN_FILE)
+    else if (!equals && r->kind & CONF_OWN_FILE)
         bad = err_set(err, ERR_INPUT, "'%.60s' is not of the form key = value", line);
     else if (equals) {
         char *key = trimmed(line, equals), *value = trimmed(equals + 1, line + strlen(line));
@@ -398,7 +402,7 @@ int conf_parse(struct conf *conf, const char *text, size_t len, const char *name
         bad = take_line(&r, p, line_end, err);
         p = newline ? newline + 1 : end;
     }
-    if (bad && r.line)
+    if (bad && r.line && kind != CONF_COMMAND_LINE)
         err_prefix(err, "%s:%u", name, r.line);
     else if (bad)
         err_prefix(err, "%s", name);

@@ -3,7 +3,8 @@
  * A file is lines "key = value"; '#' begins a comment line; ${VAR} is replaced by an earlier key of the file
  * or by the environment. A value that cannot be is refused with file and line. A key we do not know is warned
  * about with the nearest one we know; in fe.conf and be.conf only when it is close to one of ours, because
- * the other hundreds of StarRocks' keys are none of our business.
+ * the other hundreds of StarRocks' keys are none of our business. On the command line it is refused: whoever
+ * types it is there to mend it.
  */
 #ifndef SERVE_CONF_H
 #define SERVE_CONF_H
@@ -48,7 +49,12 @@ enum conf_key {
 };
 
 enum conf_kind { CONF_BOOL, CONF_INT, CONF_TEXT };
-enum conf_file { CONF_FE_FILE = 1, CONF_BE_FILE = 2, CONF_OWN_FILE = 4 };
+enum conf_file {
+    CONF_FE_FILE = 1,
+    CONF_BE_FILE = 2,
+    CONF_OWN_FILE = 4,
+    CONF_COMMAND_LINE = CONF_OWN_FILE | 8 /* what may stand in our own file, and nothing else */
+};
 
 struct conf_key_info {
     const char *name;
@@ -67,7 +73,7 @@ const char *conf_key_nearest(const char *name, unsigned files); /* NULL when not
 
 struct conf_node { /* a line "node = BE host:port [http=N] [brpc=N] [token=T] [name=X]" */
     char *text;
-    char where[300]; /* file:line, for messages */
+    char where[300]; /* file:line or "command line", for messages */
 };
 
 struct conf {

@@ -119,11 +119,7 @@ static struct store_limits limits(void *context)
 static bool is_local(void *context, int32_t id)
 {
     struct cluster_node n;
-    char own[256] = "";
-    if (cluster_node_get(context, id, &n)) return false;
-    gethostname(own, sizeof own - 1);
-    return n.is_self || !n.port || !strncmp(n.host, "127.", 4) || !strcmp(n.host, "::1") ||
-           !strcasecmp(n.host, "localhost") || !strcasecmp(n.host, own);
+    return !cluster_node_get(context, id, &n) && cluster_node_is_local(&n);
 }
 
 static char *node_name(void *context, int32_t id)
@@ -283,9 +279,6 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
     struct site *site = &s->site;
     pthread_mutex_init(&s->listeners, NULL);
     set_log_level(conf_text(conf, CONF_LOG_LEVEL));
-    if (*conf_text(conf, CONF_FLAMEGRAPH_TOOL_DIR))
-        server_log(LOG_INFO_,
-                   "flamegraph_tool_dir is no longer needed: flame graphs are made by procprof itself");
     more_files();
     curl_global_init(CURL_GLOBAL_DEFAULT);
     site->version = o->version;

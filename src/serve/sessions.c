@@ -143,7 +143,7 @@ static bool check_password(struct site *site, struct http_request *q, const char
     if (!cluster_login_allowed(site->cluster, user, q->peer)) return false;
     bool good = cluster_user_check(site->cluster, user, password);
     cluster_login_result(site->cluster, user, q->peer, good);
-    if (!good) cluster_audit(site->cluster, user, q->peer, "denied", "HTTP login");
+    if (!good) cluster_audit(site->cluster, user, q->peer, "denied", CLUSTER_WRONG_PASSWORD, "HTTP login");
     return good;
 }
 

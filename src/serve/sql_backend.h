@@ -102,8 +102,9 @@ struct sql_backend {
     int (*jvm_profile)(void *context, const struct sql_node *node, const char *type, double seconds,
                        const struct sql_cancel *cancel, struct profile **ret_profile, struct err *err);
 
+    /* detail: what exactly ("": the target says it all); failure: why it was not done, NULL when it was. */
     void (*audit)(void *context, const char *user, const char *peer, const char *action, const char *target,
-                  bool ok, const char *detail);
+                  const char *detail, const char *failure);
 
     const char *snapshot_dir; /* where heap snapshots are kept; NULL: nowhere, snapshot() then says so */
     void *symbols;            /* struct symbolizer *, kept warm; NULL: none */

@@ -293,12 +293,15 @@ static bool login_allowed(void *context, const char *user, const char *peer)
 static void login_done(void *context, const char *user, const char *peer, bool ok)
 {
     cluster_login_result(of(context), user, peer, ok);
+    cluster_audit(of(context), user, peer, ok ? "ok" : "denied", ok ? NULL : CLUSTER_WRONG_PASSWORD,
+                  "MySQL login");
 }
 
 static void audit(void *context, const char *user, const char *peer, const char *action, const char *target,
-                  bool ok, const char *detail)
+                  const char *detail, const char *failure)
 {
-    cluster_audit(of(context), user, peer, ok ? "ok" : "failed", "sql %s %s: %s", action, target, detail);
+    cluster_audit(of(context), user, peer, failure ? "failed" : "ok", failure, "sql %s %s%s%s", action,
+                  target, *detail ? ": " : "", detail);
 }
 
 struct sql_cluster *sql_cluster_new(struct cluster *cluster, const char *snapshot_dir,

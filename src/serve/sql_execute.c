@@ -70,6 +70,37 @@ static unsigned needs(const struct sql_statement *st, const char **ret_privilege
     }
 }
 
+/* For the audit log: what was asked, without what was said in it (there may be a password). */
+static const char *statement_name(const struct sql_statement *st)
+{
+    switch (st->kind) {
+    case SQL_SHOW:
+        return "show";
+    case SQL_SET_PASSWORD:
+        return "set password";
+    case SQL_CREATE_USER:
+        return "create user";
+    case SQL_ALTER_USER:
+        return "alter user";
+    case SQL_DROP_USER:
+        return "drop user";
+    case SQL_GRANT:
+        return "grant";
+    case SQL_REVOKE:
+        return "revoke";
+    case SQL_ADD_NODE:
+        return "add node";
+    case SQL_DROP_NODE:
+        return "drop node";
+    case SQL_SET_CONFIG:
+        return "set config";
+    case SQL_EXECUTE_SCRIPT:
+        return "execute";
+    default:
+        return "statement";
+    }
+}
+
 /* ---- users ---- */
 
 static bool parse_hash(const char *text, uint8_t hash[20])
@@ -150,8 +181,8 @@ static int change_nodes(struct sql_session *s, const struct sql_statement *st, s
         int rc = st->kind == SQL_ADD_NODE ? b->node_add(b->context, st->node_kind, a->host, a->port,
                                                         st->properties, st->n_properties, err)
                                           : b->node_drop(b->context, st->node_kind, a->host, a->port, err);
-        b->audit(b->context, s->user, s->peer, st->kind == SQL_ADD_NODE ? "add node" : "drop node", target,
-                 !rc, rc ? err->text : "");
+        b->audit(b->context, s->user, s->peer, statement_name(st), target,
+                 "", rc ? err->text : NULL);
         if (rc) return rc;
         r->n_affected++;
     }
@@ -163,8 +194,8 @@ static int change_settings(struct sql_session *s, const struct sql_statement *st
     const struct sql_backend *b = s->backend;
     for (size_t i = 0; i < st->n_properties; i++) {
         int rc = b->setting_set(b->context, st->properties[i].key, st->properties[i].value, err);
-        b->audit(b->context, s->user, s->peer, "set config", st->properties[i].key, !rc,
-                 rc ? err->text : st->properties[i].value);
+        b->audit(b->context, s->user, s->peer, statement_name(st), st->properties[i].key,
+                 st->properties[i].value, rc ? err->text : NULL);
         if (rc) return rc;
     }
     return 0;
@@ -181,10 +212,10 @@ static void kill_connection(struct sql_session *s, const struct sql_statement *s
         all->kill(all->context, (uint32_t)st->connection_id, st->statement_only, may_others ? NULL : s->user);
     char target[40];
     snprintf(target, sizeof target, "connection %llu", (unsigned long long)st->connection_id);
-    s->backend->audit(s->backend->context, s->user, s->peer, "kill", target, done, "");
     if (!done)
         sql_result_error(r, arena, SQL_ERROR_NO_SUCH_THREAD, "HY000", "Unknown thread id: %llu",
                          (unsigned long long)st->connection_id);
+    s->backend->audit(s->backend->context, s->user, s->peer, "kill", target, "", done ? NULL : r->text);
 }
 
 /* ---- all ---- */
@@ -204,7 +235,7 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
         privilege = "GRANT";
     }
     if (may && !allowed(s, may, privilege, arena, r)) {
-        s->backend->audit(s->backend->context, s->user, s->peer, "denied", privilege, false, "");
+        s->backend->audit(s->backend->context, s->user, s->peer, "denied", statement_name(st), "", r->text);
         return;
     }
     switch (st->kind) {
@@ -248,8 +279,8 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
         break;
     default:
         rc = user_statement(s, st, arena, &err);
-        s->backend->audit(s->backend->context, s->user, s->peer, "user", st->name ? st->name : s->user, !rc,
-                          rc ? err.text : "");
+        s->backend->audit(s->backend->context, s->user, s->peer, statement_name(st), st->name ? st->name : s->user, "",
+                          rc ? err.text : NULL);
     }
     if (rc) fail(r, arena, &err);
 }

@@ -14,6 +14,7 @@
 #include "serve/sql_execute.h"
 
 enum { LIMIT_S = 600, MAX_AT_ONCE = 16 };
+static const char NOT_FOUND[] = "node not found";
 
 struct job {
     struct sql_session *session;
@@ -31,6 +32,27 @@ struct jobs {
     pthread_mutex_t lock;
 };
 
+/* The line of the output that says so. */
+static void failure_of(const struct buf *out, char *text, size_t size)
+{
+    snprintf(text, size, "the script did not run to its end");
+    for (const char *line = out->data, *end = out->data + out->len; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t len = (size_t)((newline ? newline : end) - line);
+        if (len > 15 && (!memcmp(line, "Runtime error: ", 15) || !memcmp(line, "Compile error: ", 15)))
+            snprintf(text, size, "%.*s", (int)(len < size ? len : size - 1), line);
+        line += len + 1;
+    }
+}
+
+static void audit(const struct job *j, const char *failure)
+{
+    const struct sql_backend *b = j->session->backend;
+    char target[32];
+    snprintf(target, sizeof target, "%llu", (unsigned long long)j->id);
+    b->audit(b->context, j->session->user, j->session->peer, "execute", target, j->script, failure);
+}
+
 static void run_job(struct job *j)
 {
     const struct sql_backend *b = j->session->backend;
@@ -38,9 +60,9 @@ static void run_job(struct job *j)
         .backend = b, .node = j->node, .deadline_ns = j->deadline_ns, .cancel = j->cancel};
     struct script_host host = script_prof_host(&prof);
     bool done = script_run(j->script, strlen(j->script), &host, &j->out);
-    char target[32];
-    snprintf(target, sizeof target, "%llu", (unsigned long long)j->id);
-    b->audit(b->context, j->session->user, j->session->peer, "execute", target, done, j->script);
+    char failure[300];
+    if (!done) failure_of(&j->out, failure, sizeof failure);
+    audit(j, done ? NULL : failure);
 }
 
 static void *work(void *context)
@@ -53,7 +75,10 @@ static void *work(void *context)
         if (i == SIZE_MAX) return NULL;
         const struct sql_cancel *cancel = jobs->items[i].cancel;
         if (cancel && cancel->is_asked(cancel->context)) return NULL;
-        if (jobs->items[i].node) run_job(&jobs->items[i]);
+        if (jobs->items[i].node)
+            run_job(&jobs->items[i]);
+        else
+            audit(&jobs->items[i], NOT_FOUND);
     }
 }
 
@@ -146,6 +171,7 @@ void sql_execute_script(struct sql_session *s, const struct sql_statement *st, s
             if (nodes[k].id == ids[i]) jobs[i].node = &nodes[k];
     }
     if (single && !jobs[0].node) {
+        audit(&jobs[0], NOT_FOUND);
         sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "node not found: %llu",
                          (unsigned long long)ids[0]);
         return;
@@ -165,7 +191,7 @@ void sql_execute_script(struct sql_session *s, const struct sql_statement *st, s
             row[0] = arena_printf(arena, "%llu", (unsigned long long)jobs[i].id);
             row[1] = jobs[i].node ? "OK" : "ERROR";
             row[2] =
-                jobs[i].node ? arena_strndup(arena, out->data ? out->data : "", out->len) : "node not found";
+                jobs[i].node ? arena_strndup(arena, out->data ? out->data : "", out->len) : NOT_FOUND;
         }
         buf_free(out);
     }

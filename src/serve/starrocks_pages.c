@@ -16,6 +16,7 @@
 #include "base/unpack.h"
 #include "serve/api.h"
 #include "serve/archive.h"
+#include "serve/node_list.h"
 #include "serve/site.h"
 
 enum { MAX_ROWS = 10000 };
@@ -29,8 +30,8 @@ enum { MAX_ROWS = 10000 };
 
 /* ---- which node ---- */
 
-/* "FE", "FE:host:port", "BE:host:port", "CN:[::1]:port"; missing means FE: this server's own. False: an
- * answer was made. */
+/* "FE", "FE:host:port", "BE:host:port", "CN:[::1]:port", or an id; missing means FE: this server's own. False:
+ * an answer was made. */
 static bool find_node(struct http_request *q, struct http_answer *a, struct cluster_node *ret_node)
 {
     const char *text = http_query(q, "node");
@@ -50,6 +51,8 @@ static bool find_node(struct http_request *q, struct http_answer *a, struct clus
         if (!found) http_error(a, 400, "this server has no frontend of its own");
         return found;
     }
+    size_t n_digits = strspn(text, "0123456789");
+    if (n_digits && n_digits < 10 && !text[n_digits] && !cluster_node_get(c, atoi(text), ret_node)) return true;
     int role = 0;
     while (role < CLUSTER_N_ROLES && strncmp(text, cluster_role_name((enum cluster_role)role), 2)) role++;
     const char *place = role < CLUSTER_N_ROLES && text[2] == ':' ? text + 3 : NULL;
@@ -81,9 +84,8 @@ static bool has_own_list(const struct cluster_node *n)
 /* ---- lists ---- */
 
 struct entry {
-    char file[PROFILE_NAME_MAX];
-    struct profile_name name;
-    long long size;
+    int32_t node;
+    struct node_list_entry of; /* file: by which it can be asked for */
 };
 
 struct entries {
@@ -91,73 +93,110 @@ struct entries {
     size_t n_items, cap_items;
 };
 
-static void add_entry(struct entries *list, const char *file, long long size)
+static int by_name(const struct entry *x, const struct entry *y)
 {
-    struct profile_name name;
-    if (!profile_name_parse(file, &name) || name.form == PROFILE_FLAME) return;
-    struct entry *e = VEC_PUSH(list->items, list->n_items, list->cap_items);
-    *e = (struct entry){.name = name, .size = size};
-    snprintf(e->file, sizeof e->file, "%s", file);
+    int order = strcmp(y->of.name.stamp, x->of.name.stamp);
+    if (!order) order = (int)x->of.name.type - (int)y->of.name.type;
+    return order ? order : (int)x->of.name.form - (int)y->of.name.form;
 }
 
 static int newest_first(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    int order = strcmp(y->name.stamp, x->name.stamp);
-    return order ? order : strcmp(x->file, y->file);
+    int order = by_name(x, y);
+    if (!order) order = (x->node > y->node) - (x->node < y->node);
+    return order ? order : strcmp(x->of.file, y->of.file);
 }
 
-static void add_stored(struct site *site, int32_t node, struct entries *list)
+static void add_stored(struct site *site, int32_t node, bool say_node, struct entries *list)
 {
     struct store_profile *found;
     struct store_query query = {.nodes = &node, .n_nodes = 1, .limit = MAX_ROWS};
     size_t n = store_list(site->store, &query, &found, NULL);
-    for (size_t i = 0; i < n; i++) add_entry(list, found[i].file, found[i].size_bytes);
+    for (size_t i = 0; i < n; i++) {
+        struct entry *e = VEC_PUSH(list->items, list->n_items, list->cap_items);
+        *e = (struct entry){.node = node, .of.size_bytes = found[i].size_bytes};
+        profile_name_parse(found[i].file, &e->of.name);
+        profile_name_print_listed(&e->of.name, say_node ? node : 0, e->of.file);
+    }
     mem_free(found);
 }
 
-/* "filename" and "size" of each object of a list as a BE writes it; nothing else of it is used. */
 static void add_remote(struct site *site, const struct cluster_node *node, struct entries *list)
 {
     struct bytes body = {0};
     if (cluster_node_request(site->cluster, node->id, "/api/proc_profile/list", NULL, REMOTE_LIST_S, &body,
                              NULL, NULL))
         return;
-    char *text = mem_strndup((const char *)body.data, body.len);
-    size_t n_before = list->n_items;
-    for (char *at = text; (at = strstr(at, "\"filename\"")) && list->n_items - n_before < MAX_ROWS;) {
-        char file[PROFILE_NAME_MAX] = "";
-        at += strlen("\"filename\"");
-        char *open = strchr(at, '"'), *close = open ? strchr(open + 1, '"') : NULL;
-        if (!close) break;
-        if ((size_t)(close - open) < sizeof file) memcpy(file, open + 1, (size_t)(close - open - 1));
-        char *object_end = strchr(close, '}'), *size = strstr(close, "\"size\"");
-        long long bytes =
-            size && object_end && size < object_end ? strtoll(size + strspn(size, "\"size: "), NULL, 10) : 0;
-        add_entry(list, file, bytes);
-        at = close;
-    }
-    mem_free(text);
+    struct node_list_entry *found;
+    size_t n = node_list_parse(body.data, body.len, MAX_ROWS, &found);
+    for (size_t i = 0; i < n; i++)
+        *VEC_PUSH(list->items, list->n_items, list->cap_items) =
+            (struct entry){.node = INT32_MAX, .of = found[i]}; /* after what is stored here */
+    mem_free(found);
     bytes_free(&body);
 }
 
 static void list_node(struct site *site, const struct cluster_node *node, struct entries *list)
 {
-    add_stored(site, node->id, list);
+    add_stored(site, node->id, false, list);
     if (has_own_list(node)) add_remote(site, node, list);
     if (list->n_items) qsort(list->items, list->n_items, sizeof *list->items, newest_first);
     size_t n = 0; /* the same name in both is the same profile */
     for (size_t i = 0; i < list->n_items; i++)
-        if (!n || strcmp(list->items[n - 1].file, list->items[i].file)) list->items[n++] = list->items[i];
+        if (!n || by_name(&list->items[n - 1], &list->items[i])) list->items[n++] = list->items[i];
     list->n_items = n;
 }
 
-static bool is_this_host(const struct cluster_node *n)
+struct host_node {
+    int32_t id;
+    bool is_plain;
+};
+
+/* The nodes whose files stand in a list without a node: what this server collects on its host. Its own
+ * frontend and the first backend have plain names there, as they have on a host of StarRocks; the files of
+ * others are listed with the ids of their nodes in the names, because two nodes may begin in the same second.
+ * By id; mem_free. */
+static size_t host_nodes(struct site *site, struct host_node **ret_nodes)
 {
-    char own[256] = "";
-    gethostname(own, sizeof own - 1);
-    return n->is_self || !strcmp(n->host, "127.0.0.1") || !strcmp(n->host, "::1") ||
-           !strcasecmp(n->host, "localhost") || !strcasecmp(n->host, own);
+    struct cluster_node *all;
+    size_t n_all = cluster_nodes(site->cluster, ~0u, &all), n = 0, cap = 0;
+    bool has_backend = false;
+    *ret_nodes = NULL;
+    for (size_t i = 0; i < n_all; i++) {
+        if (!cluster_node_is_local(&all[i]) || cluster_node_is_followed(&all[i])) continue;
+        bool is_first_backend = all[i].role != CLUSTER_FE && !has_backend;
+        if (is_first_backend) has_backend = true;
+        *VEC_PUSH(*ret_nodes, n, cap) =
+            (struct host_node){.id = all[i].id, .is_plain = all[i].is_self || is_first_backend};
+    }
+    mem_free(all);
+    return n;
+}
+
+static void list_host(struct site *site, struct entries *list)
+{
+    struct host_node *nodes;
+    size_t n = host_nodes(site, &nodes);
+    for (size_t i = 0; i < n; i++) add_stored(site, nodes[i].id, !nodes[i].is_plain, list);
+    mem_free(nodes);
+    if (list->n_items) qsort(list->items, list->n_items, sizeof *list->items, newest_first);
+    for (size_t i = 1; i < list->n_items; i++) /* a file of the backend's script in the frontend's folder */
+        if (!strcmp(list->items[i - 1].of.file, list->items[i].of.file))
+            profile_name_print_listed(&list->items[i].of.name, list->items[i].node, list->items[i].of.file);
+}
+
+/* The file that such a list calls by that name. */
+static bool find_on_host(struct site *site, const char *plain, int32_t node, struct store_profile *ret_profile)
+{
+    struct host_node *nodes;
+    size_t n = host_nodes(site, &nodes);
+    bool found = false;
+    for (size_t i = 0; i < n && !found; i++)
+        if (node ? nodes[i].id == node : nodes[i].is_plain)
+            found = !store_find(site->store, nodes[i].id, plain, ret_profile);
+    mem_free(nodes);
+    return found;
 }
 
 void starrocks_list(struct http_request *q, struct http_answer *a)
@@ -170,12 +209,7 @@ void starrocks_list(struct http_request *q, struct http_answer *a)
         if (!find_node(q, a, &node)) return;
         list_node(site, &node, &list);
     } else if (site->cluster) {
-        struct cluster_node *all;
-        size_t n = cluster_nodes(site->cluster, ~0u, &all);
-        for (size_t i = 0; i < n; i++)
-            if (is_this_host(&all[i])) add_stored(site, all[i].id, &list);
-        mem_free(all);
-        if (list.n_items) qsort(list.items, list.n_items, sizeof *list.items, newest_first);
+        list_host(site, &list);
     }
     struct buf *out = &a->body;
     buf_str(out, list.n_items ? "{\n    \"profiles\": [\n" : "{\n    \"profiles\": []");
@@ -185,8 +219,9 @@ void starrocks_list(struct http_request *q, struct http_answer *a)
                    "        {\n            \"filename\": \"%s\",\n            \"type\": \"%s\",\n            "
                    "\"format\": "
                    "\"%s\",\n            \"timestamp\": \"%s\",\n            \"size\": %lld\n        }%s\n",
-                   e->file, profile_type_title(e->name.type),
-                   e->name.form == PROFILE_PPROF ? "Pprof" : "Html", e->name.stamp, e->size,
+                   e->of.file, profile_type_title(e->of.name.type),
+                   e->of.name.form == PROFILE_PPROF ? "Pprof" : "Html", e->of.name.stamp,
+                   (long long)e->of.size_bytes,
                    i + 1 < list.n_items ? "," : "");
     }
     buf_str(out, list.n_items ? "    ]\n}" : "\n}");
@@ -297,11 +332,11 @@ void starrocks_page(struct http_request *q, struct http_answer *a)
                      "Size</th><th>View</th></tr></thead>\n<tbody>\n");
         for (size_t i = 0; i < list.n_items; i++) {
             const struct entry *e = &list.items[i];
-            const char *s = e->name.stamp;
+            const char *s = e->of.name.stamp;
             buf_printf(out, "<tr><td>%s</td><td>%.4s-%.2s-%.2s %.2s:%.2s:%.2s</td><td>",
-                       profile_type_title(e->name.type), s, s + 4, s + 6, s + 9, s + 11, s + 13);
-            file_size(out, e->size);
-            buf_printf(out, "</td><td><a href=\"/proc_profile/file?filename=%s", e->file);
+                       profile_type_title(e->of.name.type), s, s + 4, s + 6, s + 9, s + 11, s + 13);
+            file_size(out, e->of.size_bytes);
+            buf_printf(out, "</td><td><a href=\"/proc_profile/file?filename=%s", e->of.file);
             if (!node.is_self) {
                 buf_str(out, "&amp;node=");
                 node_parameter(out, &node);
@@ -406,13 +441,15 @@ static void send_remote(struct http_request *q, struct http_answer *a, const str
     send_bytes(a, body, is_packed);
 }
 
+/* The file of the request: of its node, or as a list without a node calls it. */
 static bool find_file(struct http_request *q, struct http_answer *a, struct store_profile *ret_profile,
                       struct cluster_node *ret_node, bool *ret_stored)
 {
     const char *file = http_query(q, "filename"), *wanted = http_query(q, "node");
     struct profile_name name;
+    int32_t listed_node;
     *ret_stored = false;
-    if (!file || !profile_name_parse(file, &name)) {
+    if (!file || !profile_name_parse_listed(file, &name, &listed_node)) {
         http_error(a, 400, "Invalid filename");
         return false;
     }
@@ -420,15 +457,10 @@ static bool find_file(struct http_request *q, struct http_answer *a, struct stor
     char plain[PROFILE_NAME_MAX];
     if (name.form == PROFILE_FLAME) name.form = PROFILE_PPROF; /* what was made from it, by its own name */
     profile_name_print(&name, plain);
-    *ret_stored = !store_find(q->site->store, ret_node->id, plain, ret_profile);
-    if (!*ret_stored && (!wanted || !*wanted)) { /* a list without a node has all of this host */
-        struct cluster_node *all;
-        size_t n = cluster_nodes(q->site->cluster, ~0u, &all);
-        for (size_t i = 0; i < n && !*ret_stored; i++)
-            if (is_this_host(&all[i]))
-                *ret_stored = !store_find(q->site->store, all[i].id, plain, ret_profile);
-        mem_free(all);
-    }
+    if (!wanted || !*wanted)
+        *ret_stored = find_on_host(q->site, plain, listed_node, ret_profile);
+    else if (!listed_node)
+        *ret_stored = !store_find(q->site->store, ret_node->id, plain, ret_profile);
     return true;
 }
 

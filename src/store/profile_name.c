@@ -81,6 +81,31 @@ void profile_name_print(const struct profile_name *name, char text[PROFILE_NAME_
              suffixes[name->form]);
 }
 
+bool profile_name_parse_listed(const char *text, struct profile_name *ret_name, int32_t *ret_node)
+{
+    *ret_node = 0;
+    if (profile_name_parse(text, ret_name)) return true;
+    if (strnlen(text, PROFILE_NAME_MAX) >= PROFILE_NAME_MAX) return false;
+    const char *stamp = strstr(text, "-profile-"), *id;
+    if (!stamp || strlen(stamp += 9) <= PROFILE_STAMP_LEN + 1) return false;
+    id = stamp + PROFILE_STAMP_LEN + 1;
+    size_t n_digits = strspn(id, "0123456789");
+    if (id[-1] != '-' || !n_digits || n_digits > 9 || id[0] == '0') return false;
+    char plain[PROFILE_NAME_MAX];
+    snprintf(plain, sizeof plain, "%.*s%s", (int)(id - 1 - text), text, id + n_digits);
+    *ret_node = digits(id, (int)n_digits);
+    return profile_name_parse(plain, ret_name);
+}
+
+void profile_name_print_listed(const struct profile_name *name, int32_t node, char text[PROFILE_NAME_MAX])
+{
+    if (node)
+        snprintf(text, PROFILE_NAME_MAX, "%s-profile-%s-%d%s", type_names[name->type], name->stamp, node,
+                 suffixes[name->form]);
+    else
+        profile_name_print(name, text);
+}
+
 void profile_stamp(int64_t time_ms, char stamp[PROFILE_STAMP_LEN + 1])
 {
     time_t seconds = (time_t)(time_ms / 1000);

@@ -41,6 +41,11 @@ bool profile_type_parse(const char *text, enum profile_type *ret_type);
 bool profile_name_parse(const char *text, struct profile_name *ret_name);
 void profile_name_print(const struct profile_name *name, char text[PROFILE_NAME_MAX]);
 
+/* Where files of several nodes stand in one list, with the id of the node before the form:
+ * cpu-profile-20251101-101500-10003-pprof.gz. No file has such a name. A plain name is of node 0. */
+bool profile_name_parse_listed(const char *text, struct profile_name *ret_name, int32_t *ret_node);
+void profile_name_print_listed(const struct profile_name *name, int32_t node, char text[PROFILE_NAME_MAX]);
+
 void profile_stamp(int64_t time_ms, char stamp[PROFILE_STAMP_LEN + 1]); /* in local time */
 int64_t profile_stamp_ms(const char *stamp);                            /* back again; -1: no such time */
 

@@ -215,12 +215,12 @@ static inline void double_login_done(void *context, const char *user, const char
 static pthread_mutex_t double_audit_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static inline void double_audit(void *context, const char *user, const char *peer, const char *action,
-                                const char *target, bool ok, const char *detail)
+                                const char *target, const char *detail, const char *failure)
 {
     struct double_cluster *d = context;
     pthread_mutex_lock(&double_audit_lock);
-    snprintf(d->last_audit, sizeof d->last_audit, "%s@%s %s %s %s %s", user, peer, action, target,
-             ok ? "ok" : "failed", detail);
+    snprintf(d->last_audit, sizeof d->last_audit, "%s@%s %s %s %s %s %s", user, peer, action, target,
+             failure ? "failed" : "ok", detail, failure ? failure : "");
     pthread_mutex_unlock(&double_audit_lock);
 }
 

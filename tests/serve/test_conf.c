@@ -113,4 +113,20 @@ TEST(unknown_keys_name_the_nearest)
     CHECK_STR(buf_cstr(&warnings), "dir/conf/x.conf:1: unknown key 'proc_profile_colect_time_s'; did you "
                                    "mean 'proc_profile_collect_time_s'?\n");
 }
+
+TEST(on_the_command_line_they_are_refused)
+{
+    struct conf c = {0};
+    struct err err = {0};
+    buf_free(&warnings);
+    CHECK_INT(parse(&c, "http_port = 1\nbe_profile_type = cpu\n", CONF_COMMAND_LINE, &err), ERR_INPUT);
+    CHECK(strstr(err.text, "conf/x.conf: unknown key 'be_profile_type'; did you mean 'be_profile_types'?"));
+    CHECK_INT(parse(&c, "qqqq = ${NOT_SET_ANYWHERE}\n", CONF_COMMAND_LINE, &err), ERR_INPUT);
+    CHECK(strstr(err.text, "unknown key 'qqqq'; --settings lists"));
+    CHECK_INT(parse(&c, "http_port = 1\nnode = BE h:1\n", CONF_COMMAND_LINE, &err), 0);
+    CHECK_INT(conf_int(&c, CONF_HTTP_PORT), 1);
+    CHECK_STR(c.nodes[0].where, "dir/conf/x.conf");
+    CHECK_INT((int)warnings.len, 0);
+    conf_free(&c);
+}
 TEST_MAIN()

@@ -165,7 +165,7 @@ export class ProfilesPage implements Page {
 
   private row(r: ProfileRow, many: boolean): HTMLElement {
     const node = this.shell.nodes.find((n) => n.id === r.node), viewable = r.has_data !== false;
-    const url = viewable ? linkTo("view", { ids: r.id }) : `proc_profile/file?filename=${encodeURIComponent(r.file)}`;
+    const url = viewable ? linkTo("view", { ids: r.id }) : `proc_profile/file?filename=${encodeURIComponent(r.file)}&node=${r.node}`;
     const picked = this.picked.has(r.id);
     return h("tr", { class: (picked ? "picked " : "") + (this.fresh.has(r.id) ? "fresh" : ""), role: "row", "data-id": r.id },
       h("td", { role: "cell", class: "c-type" }, typeBadge(r.type)), many ? h("td", { role: "cell", class: "c-node" }, nodeLabel(node, r.node)) : null,
