@@ -60,7 +60,7 @@ void cluster_close(struct cluster *c); /* NULL is fine */
 size_t cluster_nodes(struct cluster *c, unsigned role_mask, struct cluster_node **ret_nodes);
 int cluster_node_get(struct cluster *c, int32_t id, struct cluster_node *ret_node); /* or ERR_NOT_FOUND */
 int cluster_node_find(struct cluster *c, unsigned role_mask, const char *host, int port,
-                      struct cluster_node *ret_node); /* any of its ports */
+                      struct cluster_node *ret_node);        /* any of its ports */
 bool cluster_node_is_local(const struct cluster_node *node); /* on this host: its binaries are here */
 /* Another procprof: it collects by itself, and what it has is taken over. */
 bool cluster_node_is_followed(const struct cluster_node *node);

@@ -171,8 +171,8 @@ static void on_switched(void *context, struct pull_result *r)
     struct capture *cap = context;
     cap->was_switched_on = true;
     if (!r->code && r->status == 200) {
-        cluster_audit(cap->collector->cluster, "collector", "", "ok", NULL, "heap profiling of node %d switched on",
-                      cap->facts.node.id);
+        cluster_audit(cap->collector->cluster, "collector", "", "ok", NULL,
+                      "heap profiling of node %d switched on", cap->facts.node.id);
         ask(cap);
         return;
     }

@@ -11,15 +11,15 @@
 #include "serve/node_list.h"
 
 enum { MAX_LISTED = 10000, MAX_FILES_A_TURN = 100, MAX_NAMES = 1024, MAX_SAME_SECOND = 16 };
-#define LIST_LIMIT_S 5
-#define FILE_LIMIT_S 60
+#define LIST_LIMIT_S       5
+#define FILE_LIMIT_S       60
 /* A capture is listed when it has ended, by the second it began: one that began so much before the newest may
  * still come. */
 #define LONGEST_CAPTURE_MS 3600000
 
 /* What was seen at a node. One turn at a time has it, and a node lives while its turn runs: no lock. */
 struct followed {
-    char newest[PROFILE_STAMP_LEN + 1];        /* "": nothing yet */
+    char newest[PROFILE_STAMP_LEN + 1];      /* "": nothing yet */
     char names[MAX_NAMES][PROFILE_NAME_MAX]; /* the last that were taken over or refused */
     size_t n_names_ever;
 };
@@ -99,8 +99,8 @@ static int fetch_one(struct collector *c, const struct cluster_node *node, const
     return bad;
 }
 
-/* Whether it was taken over before a restart. Two that began in the same second there have had to take seconds
- * of their own here: it is the size that tells. */
+/* Whether it was taken over before a restart. Two that began in the same second there have had to take
+ * seconds of their own here: it is the size that tells. */
 static bool is_there(struct store *store, int32_t node, const struct node_list_entry *e)
 {
     for (int second = 0; second < MAX_SAME_SECOND; second++) {
@@ -156,11 +156,9 @@ static void fetch_new(struct turn *t)
     mem_free(entries);
 }
 
-static void *follow(void *context)
+static void end_turn(struct turn *t)
 {
-    struct turn *t = context;
     struct collector *c = t->collector;
-    fetch_new(t);
     pthread_mutex_lock(&c->lock);
     struct member *m = member_of(c, t->node.id);
     if (m) m->is_followed = false;
@@ -168,6 +166,12 @@ static void *follow(void *context)
     pthread_cond_broadcast(&c->wake);
     pthread_mutex_unlock(&c->lock);
     mem_free(t);
+}
+
+static void *follow(void *context)
+{
+    fetch_new(context);
+    end_turn(context);
     return NULL;
 }
 
@@ -191,6 +195,7 @@ void node_follow(struct collector *c, const struct cluster_node *node)
     pthread_attr_t detached;
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    if (pthread_create(&thread, &detached, follow, t)) abort();
+    int failed = pthread_create(&thread, &detached, follow, t);
     pthread_attr_destroy(&detached);
+    if (failed) end_turn(t); /* no thread to be had: with the next heartbeat */
 }

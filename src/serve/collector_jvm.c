@@ -72,7 +72,8 @@ static bool is_column_of(enum profile_type type, const char *name)
     return false;
 }
 
-/* Keeps the columns of that type and the samples that have anything in them. */
+/* Keeps the columns of that type and the samples that have anything in them: none when nothing of that type
+ * happened in the session, which has no columns of it then. */
 static void keep_type(struct profile *p, enum profile_type type)
 {
     size_t n = p->n_sample_types, n_kept = 0;
@@ -80,7 +81,9 @@ static void keep_type(struct profile *p, enum profile_type type)
     double *ones = mem_array(n + 1, sizeof *ones);
     for (size_t t = 0; t < n; t++)
         if (is_column_of(type, profile_text(p, p->sample_types[t].type))) kept[n_kept++] = t;
-    if (n_kept) {
+    if (!n_kept) {
+        p->n_samples = 0;
+    } else {
         for (size_t s = 0; s < p->n_samples; s++)
             for (size_t k = 0; k < n_kept; k++)
                 p->sample_values[s * n_kept + k] = p->sample_values[s * n + kept[k]];
@@ -210,6 +213,13 @@ void capture_jvm_begin(struct capture **captures, size_t n_captures)
     pthread_attr_t detached;
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    if (pthread_create(&thread, &detached, run_session, s)) abort();
+    int failed = pthread_create(&thread, &detached, run_session, s);
     pthread_attr_destroy(&detached);
+    if (!failed) return;
+    pthread_mutex_lock(&c->lock);
+    c->n_own_threads--;
+    pthread_mutex_unlock(&c->lock);
+    for (size_t i = 0; i < n_captures; i++)
+        capture_ended(s->captures[i], ERR_IO, NULL, "this server cannot make another thread");
+    mem_free(s);
 }

@@ -73,7 +73,7 @@ static const struct conf_key_info keys[CONF_N_KEYS] = {
     [CONF_FE_JVM] = {"fe_jvm", CONF_TEXT, "String", "com.starrocks.StarRocksFE", 0, 0, CONF_OWN_FILE, false,
                      "this host's frontend: a pid, a main class, or a port it listens on; empty: none"},
     [CONF_FE_ALLOC_INTERVAL_BYTES] = {"fe_alloc_interval_bytes", CONF_INT, "long", "2097152", 1024,
-                                      (int64_t)1 << 40, CONF_OWN_FILE, true,
+                                      INT32_MAX /* what a JVM takes */, CONF_OWN_FILE, true,
                                       "a frontend's allocations are sampled once in so many bytes"},
     [CONF_ASYNC_PROFILER_LIB] = {"async_profiler_lib", CONF_TEXT, "String", "", 0, 0, CONF_OWN_FILE, false,
                                  "libasyncProfiler.so for frontends; empty: where tools/setup or a package "
@@ -315,8 +315,9 @@ static int unknown_key(struct reading *r, const char *key, struct err *err)
 {
     const char *nearest = conf_key_nearest(key, r->kind);
     if (r->kind == CONF_COMMAND_LINE)
-        return nearest ? err_set(err, ERR_INPUT, "unknown key '%.80s'; did you mean '%s'?", key, nearest)
-                       : err_set(err, ERR_INPUT, "unknown key '%.80s'; --settings lists those there are", key);
+        return nearest
+                   ? err_set(err, ERR_INPUT, "unknown key '%.80s'; did you mean '%s'?", key, nearest)
+                   : err_set(err, ERR_INPUT, "unknown key '%.80s'; --settings lists those there are", key);
     if (nearest)
         warn(r, "unknown key '%.80s'; did you mean '%s'?", key, nearest);
     else if (r->kind == CONF_OWN_FILE)

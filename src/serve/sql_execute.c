@@ -181,8 +181,7 @@ static int change_nodes(struct sql_session *s, const struct sql_statement *st, s
         int rc = st->kind == SQL_ADD_NODE ? b->node_add(b->context, st->node_kind, a->host, a->port,
                                                         st->properties, st->n_properties, err)
                                           : b->node_drop(b->context, st->node_kind, a->host, a->port, err);
-        b->audit(b->context, s->user, s->peer, statement_name(st), target,
-                 "", rc ? err->text : NULL);
+        b->audit(b->context, s->user, s->peer, statement_name(st), target, "", rc ? err->text : NULL);
         if (rc) return rc;
         r->n_affected++;
     }
@@ -279,8 +278,8 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
         break;
     default:
         rc = user_statement(s, st, arena, &err);
-        s->backend->audit(s->backend->context, s->user, s->peer, statement_name(st), st->name ? st->name : s->user, "",
-                          rc ? err.text : NULL);
+        s->backend->audit(s->backend->context, s->user, s->peer, statement_name(st),
+                          st->name ? st->name : s->user, "", rc ? err.text : NULL);
     }
     if (rc) fail(r, arena, &err);
 }

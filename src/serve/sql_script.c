@@ -190,8 +190,7 @@ void sql_execute_script(struct sql_session *s, const struct sql_statement *st, s
             while (out->len && out->data[out->len - 1] == '\n') out->len--;
             row[0] = arena_printf(arena, "%llu", (unsigned long long)jobs[i].id);
             row[1] = jobs[i].node ? "OK" : "ERROR";
-            row[2] =
-                jobs[i].node ? arena_strndup(arena, out->data ? out->data : "", out->len) : NOT_FOUND;
+            row[2] = jobs[i].node ? arena_strndup(arena, out->data ? out->data : "", out->len) : NOT_FOUND;
         }
         buf_free(out);
     }

@@ -30,8 +30,8 @@ enum { MAX_ROWS = 10000 };
 
 /* ---- which node ---- */
 
-/* "FE", "FE:host:port", "BE:host:port", "CN:[::1]:port", or an id; missing means FE: this server's own. False:
- * an answer was made. */
+/* "FE", "FE:host:port", "BE:host:port", "CN:[::1]:port", or an id; missing means FE: this server's own.
+ * False: an answer was made. */
 static bool find_node(struct http_request *q, struct http_answer *a, struct cluster_node *ret_node)
 {
     const char *text = http_query(q, "node");
@@ -52,7 +52,8 @@ static bool find_node(struct http_request *q, struct http_answer *a, struct clus
         return found;
     }
     size_t n_digits = strspn(text, "0123456789");
-    if (n_digits && n_digits < 10 && !text[n_digits] && !cluster_node_get(c, atoi(text), ret_node)) return true;
+    if (n_digits && n_digits < 10 && !text[n_digits] && !cluster_node_get(c, atoi(text), ret_node))
+        return true;
     int role = 0;
     while (role < CLUSTER_N_ROLES && strncmp(text, cluster_role_name((enum cluster_role)role), 2)) role++;
     const char *place = role < CLUSTER_N_ROLES && text[2] == ':' ? text + 3 : NULL;
@@ -187,7 +188,8 @@ static void list_host(struct site *site, struct entries *list)
 }
 
 /* The file that such a list calls by that name. */
-static bool find_on_host(struct site *site, const char *plain, int32_t node, struct store_profile *ret_profile)
+static bool find_on_host(struct site *site, const char *plain, int32_t node,
+                         struct store_profile *ret_profile)
 {
     struct host_node *nodes;
     size_t n = host_nodes(site, &nodes);
@@ -221,8 +223,7 @@ void starrocks_list(struct http_request *q, struct http_answer *a)
                    "\"%s\",\n            \"timestamp\": \"%s\",\n            \"size\": %lld\n        }%s\n",
                    e->of.file, profile_type_title(e->of.name.type),
                    e->of.name.form == PROFILE_PPROF ? "Pprof" : "Html", e->of.name.stamp,
-                   (long long)e->of.size_bytes,
-                   i + 1 < list.n_items ? "," : "");
+                   (long long)e->of.size_bytes, i + 1 < list.n_items ? "," : "");
     }
     buf_str(out, list.n_items ? "    ]\n}" : "\n}");
     mem_free(list.items);
