@@ -110,6 +110,7 @@ void cluster_close(struct cluster *c)
     mem_free(c->nodes);
     mem_free(c->users);
     mem_free(c->switches);
+    mem_free(c->jvm_claims);
     pthread_mutex_destroy(&c->lock);
     mem_free(c);
 }

@@ -84,6 +84,12 @@ void cluster_node_state(struct cluster *c, int32_t id, bool alive, int64_t start
 int cluster_type_switch(struct cluster *c, int32_t id, const char *type);
 int cluster_type_set_switch(struct cluster *c, int32_t id, const char *type, bool enabled, struct err *err);
 
+/* A JVM can be sampled by one at a time. Who wants that of a node at once claims it: the collector ends its
+ * session early, keeps what it has, and begins the next when the claim is released. Claims are counted. */
+void cluster_jvm_claim(struct cluster *c, int32_t id);
+void cluster_jvm_release(struct cluster *c, int32_t id);
+bool cluster_jvm_is_claimed(struct cluster *c, int32_t id);
+
 enum cluster_event {
     CLUSTER_NODE_ADDED,
     CLUSTER_NODE_DROPPED,

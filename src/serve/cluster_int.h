@@ -29,6 +29,8 @@ struct cluster {
         bool enabled;
     } * switches;
     size_t n_switches, cap_switches;
+    int32_t *jvm_claims; /* ids of nodes; one may be there twice */
+    size_t n_jvm_claims, cap_jvm_claims;
     struct login_failures failures[256]; /* a small cache: the slot is the hash of who */
     struct {
         void (*call)(void *context, enum cluster_event event, int32_t node_id);

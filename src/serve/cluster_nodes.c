@@ -72,6 +72,36 @@ int cluster_node_get(struct cluster *c, int32_t id, struct cluster_node *ret_nod
     return n ? 0 : ERR_NOT_FOUND;
 }
 
+void cluster_jvm_claim(struct cluster *c, int32_t id)
+{
+    pthread_mutex_lock(&c->lock);
+    *VEC_PUSH(c->jvm_claims, c->n_jvm_claims, c->cap_jvm_claims) = id;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static size_t jvm_claim_locked(const struct cluster *c, int32_t id) /* n_jvm_claims: none */
+{
+    size_t i = 0;
+    while (i < c->n_jvm_claims && c->jvm_claims[i] != id) i++;
+    return i;
+}
+
+void cluster_jvm_release(struct cluster *c, int32_t id)
+{
+    pthread_mutex_lock(&c->lock);
+    size_t i = jvm_claim_locked(c, id);
+    if (i < c->n_jvm_claims) c->jvm_claims[i] = c->jvm_claims[--c->n_jvm_claims];
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool cluster_jvm_is_claimed(struct cluster *c, int32_t id)
+{
+    pthread_mutex_lock(&c->lock);
+    bool found = jvm_claim_locked(c, id) < c->n_jvm_claims;
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
 static bool has_port(const struct cluster_node *n, int port)
 {
     return port > 0

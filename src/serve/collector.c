@@ -17,6 +17,9 @@ enum {
     TICK_MS = 100,
     MAX_BACKOFF_MS = 900 * 1000,
     MIN_BACKOFF_MS = 5 * 1000,
+    MIN_BUSY_MS = 1000, /* how soon it is tried again when somebody else profiles the JVM */
+    MAX_BUSY_MS = 15 * 1000,
+    JOIN_MS = 1000, /* types of a JVM whose back-off ends so close together go on together */
     HEARTBEAT_LIMIT_S = 5,
     MAX_PROFILE_BYTES = 512 << 20,
     MAX_JOBS = 1000,
@@ -286,7 +289,7 @@ bool collector_gives_up(struct collector *c, int32_t node)
     struct member *m = member_of(c, node);
     bool gives_up = c->stopping || !m || m->give_up || m->is_gone;
     pthread_mutex_unlock(&c->lock);
-    return gives_up;
+    return gives_up || cluster_jvm_is_claimed(c->cluster, node);
 }
 
 void capture_arrived(struct capture *cap)
@@ -343,30 +346,40 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
         k->running = false;
         m->n_running--;
         snprintf(k->error, sizeof k->error, "%s", code ? error : "");
+        bool is_busy = code == ERR_BUSY && !cap->job;
+        k->n_busy = is_busy ? k->n_busy + (k->n_busy < 30) : 0;
         if (code >= 0) {
             k->path = cap->path;
             k->failures = 0;
             k->backoff_ms = 0;
             if (!code) k->last_ms = cap->facts.begin_ms;
-            if (m->node.role == CLUSTER_FE && k->due_ms < now_ms) k->due_ms = now_ms;
+            bool ended_early = (double)(now_ms - cap->began_ms) < cap->facts.seconds * 1000;
+            if (m->node.role == CLUSTER_FE && (k->due_ms < now_ms || ended_early)) k->due_ms = now_ms;
+        } else if (is_busy) {
+            /* Nothing is wrong with the node: somebody looks at it, and is done soon. */
+            int64_t wait_ms = MIN_BUSY_MS;
+            for (unsigned i = 1; i < k->n_busy && wait_ms < MAX_BUSY_MS; i++) wait_ms *= 2;
+            k->due_ms = now_ms + (wait_ms < MAX_BUSY_MS ? wait_ms : MAX_BUSY_MS);
         } else if (!cap->job) {
             if (k->failures < 30) k->failures++;
             double wait_ms = (double)(k->interval_ms > MIN_BACKOFF_MS ? k->interval_ms : MIN_BACKOFF_MS);
             for (unsigned i = 1; i < k->failures && wait_ms < MAX_BACKOFF_MS; i++) wait_ms *= 2;
             if (wait_ms > MAX_BACKOFF_MS) wait_ms = MAX_BACKOFF_MS;
-            wait_ms *= 0.9 + 0.2 * random_part(c);
+            if (!capture_is_jvm(&m->node)) wait_ms *= 0.9 + 0.2 * random_part(c);
             k->backoff_ms = k->due_ms = now_ms + (int64_t)wait_ms;
         }
     }
+    unsigned failures = m ? m->tasks[type].failures : 0, n_busy = m ? m->tasks[type].n_busy : 0;
     c->n_captures--;
-    if (code < 0)
+    if (n_busy)
+        c->n_missed++;
+    else if (code < 0)
         c->n_failed++;
     else if (code)
         c->n_empty++;
     else
         c->n_published++;
     if (cap->job) end_job(c, cap, code, p, error);
-    unsigned failures = m ? m->tasks[type].failures : 0;
     struct capture *next = NULL;
     if (m && !m->n_running) {
         m->give_up = false;
@@ -374,7 +387,7 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
         m->waiting = NULL;
         if (next) start_waiting(c, m, next);
     }
-    bool is_told = (failures <= 1 || cap->job) && !c->stopping;
+    bool is_told = (failures <= 1 || cap->job) && n_busy <= 1 && !c->stopping;
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
     /* A server without a frontend beside it is nothing to warn of. */
@@ -534,10 +547,11 @@ static void *decide_always(void *context)
             if (best < 0 || m->n_running || (int64_t)c->n_captures >= s.max_captures) continue;
             if (m->waiting) continue;
             bool is_jvm = capture_is_jvm(&m->node);
+            if (is_jvm && cluster_jvm_is_claimed(c->cluster, m->id)) continue;
             for (int t = 0; t < PROFILE_N_TYPES; t++) {
                 struct task *k = &m->tasks[t];
                 /* A JVM is looked at once for all its types; they stand side by side in the list. */
-                if (t != best && !(is_jvm && k->enabled && !k->backoff_ms)) continue;
+                if (t != best && !(is_jvm && k->enabled && k->backoff_ms <= now_ms + JOIN_MS)) continue;
                 *VEC_PUSH(begun, n_begun, cap_begun) =
                     new_capture(c, m, (enum profile_type)t, (double)k->duration_ms / 1000, 0);
                 if (is_jvm) k->due_ms = now_ms;

@@ -15,7 +15,8 @@ struct task { /* one type of one node */
     int64_t backoff_ms; /* monotonic: not before; 0: none */
     int64_t last_ms;    /* wall: last published */
     unsigned failures;
-    size_t path; /* which of capture_path answered */
+    unsigned n_busy; /* so often in a row somebody else was there */
+    size_t path;     /* which of capture_path answered */
     char error[240];
 };
 

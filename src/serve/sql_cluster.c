@@ -1,4 +1,4 @@
-/* sql_cluster.c - see sql_cluster.h. Every function here is a translation and nothing else. */
+/* sql_cluster.c - see sql_cluster.h. Translations, but for one: a JVM is not free at once. */
 #include "serve/sql_cluster.h"
 
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "collect/jvm_collect.h"
 #include "collect/jvm_find.h"
@@ -155,6 +156,8 @@ static int node_call(void *context, const struct sql_node *node, const char *pat
                                       ret_bytes, ret_status, err);
 }
 
+enum { ROOM_LIMIT_MS = 5000 }; /* for the collector to end its session; a stranger may take longer */
+
 static int jvm_profile(void *context, const struct sql_node *node, const char *type, double seconds,
                        const struct sql_cancel *cancel, struct profile **ret_profile, struct err *err)
 {
@@ -182,7 +185,16 @@ static int jvm_profile(void *context, const struct sql_node *node, const char *t
     char *library = cluster_setting_text(of(context), CONF_ASYNC_PROFILER_LIB);
     if (*library) options.library = library;
     int rc = jvm_find(target, &proc, err);
-    if (!rc) rc = jvm_collect(&proc, &options, &got, err);
+    if (!rc) {
+        cluster_jvm_claim(of(context), n.id);
+        rc = jvm_collect(&proc, &options, &got, err);
+        for (int waited_ms = 0; rc == ERR_BUSY && waited_ms < ROOM_LIMIT_MS; waited_ms += 100) {
+            if (cancel && cancel->is_asked(cancel->context)) break;
+            clock_sleep_ns(100000000); /* the collector's session is ending */
+            rc = jvm_collect(&proc, &options, &got, err);
+        }
+        cluster_jvm_release(of(context), n.id);
+    }
     if (!rc) *ret_profile = got.profile;
     mem_free(library);
     return rc;
