@@ -146,10 +146,14 @@ static int run_jcmd(int argc, char **argv)
     const struct jvm_attach_options options = {.timeout_s = timeout_s};
     int rc = jvm_find(argv[own], &proc, &err);
     if (rc == 0) rc = jvm_jcmd(&proc, buf_cstr(&command), &options, &reply, &err);
-    fwrite(reply.data ? reply.data : "", 1, reply.len, rc == 0 ? stdout : stderr);
+    int status = rc < 0 ? command_fail(&err) : 0;
+    /* Of an answer that is a refusal, the message has the first line. */
+    size_t said = rc < 0 ? strcspn(buf_cstr(&reply), "\n") : 0;
+    if (rc < 0 && said < reply.len) said++;
+    fwrite(buf_cstr(&reply) + said, 1, reply.len - said, rc == 0 ? stdout : stderr);
     buf_free(&command);
     buf_free(&reply);
-    return rc < 0 ? command_fail(&err) : 0;
+    return status;
 }
 
 static int run_jvm(int argc, char **argv)

@@ -364,9 +364,11 @@ int jvm_jcmd(const struct jvm_proc *proc, const char *command, const struct jvm_
 {
     int result = 0, rc = jvm_attach(proc, "jcmd", &command, 1, options, reply, &result, err);
     if (rc < 0 || result == 0) return rc;
+    static const char exception[] = "java.lang.IllegalArgumentException: ";
     const char *text = buf_cstr(reply);
+    if (!strncmp(text, exception, sizeof exception - 1)) text += sizeof exception - 1;
     return err_set(err, ERR_INPUT, "the JVM %d refused '%.80s': %.*s", (int)proc->pid, command,
-                   (int)strcspn(text, "\n"), text);
+                   (int)strcspn(text, "\n"), *text ? text : "it gave no reason");
 }
 
 int jvm_load_agent(const struct jvm_proc *proc, const char *path, const char *agent_options,
