@@ -12,7 +12,7 @@ CFLAGS   ?= -O2 -g
 PREFIX   ?= /usr/local
 SANITIZE ?=
 
-PACKAGES = libmicrohttpd libcurl sqlite3 libdeflate zlib libzstd libpcre2-8 liblzma openssl gnutls libedit
+PACKAGES = libmicrohttpd libcurl sqlite3 libdeflate libisal zlib libzstd libpcre2-8 liblzma openssl gnutls libedit
 
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 \
        -Wimplicit-fallthrough $(if $(WERROR),-Werror)

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/unpack.h"
+#include "base/pack.h"
 #include "format/format.h"
 #include "profile/profile.h"
 

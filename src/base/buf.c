@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -14,13 +13,6 @@ enum { DRAIN_AT_BYTES = 1 << 16 };
 struct buf buf_to_fd(int fd)
 {
     return (struct buf){.drain_fd = fd, .draining = true};
-}
-
-struct buf buf_of(struct bytes *bytes)
-{
-    struct buf b = {.data = (char *)bytes->data, .len = bytes->len, .cap = bytes->len};
-    *bytes = (struct bytes){0};
-    return b;
 }
 
 static void write_all(struct buf *b, const char *bytes, size_t n)

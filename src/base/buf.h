@@ -12,8 +12,6 @@
 #include <stdint.h>
 #include <string.h>
 
-struct bytes;
-
 struct buf { /* all zero is an empty buffer */
     char *data;
     size_t len, cap;
@@ -23,10 +21,9 @@ struct buf { /* all zero is an empty buffer */
     int write_errno; /* first error while draining */
 };
 
-struct buf buf_to_fd(int fd);           /* drains; call buf_flush at the end */
-struct buf buf_of(struct bytes *bytes); /* takes a block of bytes (from mem_alloc) over, without a copy */
-int buf_flush(struct buf *b);           /* 0, or -1 with write_errno set */
-void buf_free(struct buf *b);           /* empty again */
+struct buf buf_to_fd(int fd); /* drains; call buf_flush at the end */
+int buf_flush(struct buf *b); /* 0, or -1 with write_errno set */
+void buf_free(struct buf *b); /* empty again */
 char *buf_take(
     struct buf *b); /* the text, NUL-terminated, now the caller's (mem_free); the buffer is empty again */
 const char *buf_cstr(struct buf *b);          /* NUL-terminated view, until the next append */

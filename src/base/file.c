@@ -72,73 +72,56 @@ void bytes_free(struct bytes *bytes)
     *bytes = (struct bytes){0};
 }
 
-static int write_fully(int fd, const char *data, size_t len)
+int file_begin_atomic(const char *path, unsigned mode, struct file_writing *ret_writing, struct err *err)
 {
-    while (len) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return -1;
-        data += n;
-        len -= (size_t)n;
+    struct stat is;
+    struct file_writing w = {.mode = mode};
+    int fd;
+    if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) { /* a device, a pipe: nothing may take its place */
+        w.path = mem_strdup(path);
+        fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    } else {
+        char *target = lstat(path, &is) == 0 && S_ISLNK(is.st_mode) ? realpath(path, NULL) : NULL;
+        w.path = mem_strdup(target ? target : path);
+        w.temporary = mem_printf("%s.tmp-XXXXXX", w.path);
+        fd = mkostemp(w.temporary, O_CLOEXEC);
+        free(target);
     }
+    if (fd < 0) {
+        int rc = err_errno(err, errno, w.temporary ? "%s: cannot create" : "%s: cannot open", path);
+        mem_free(w.path);
+        mem_free(w.temporary);
+        return rc;
+    }
+    w.out = buf_to_fd(fd);
+    *ret_writing = w;
     return 0;
+}
+
+int file_end_atomic(struct file_writing *w, bool keep, bool durable, struct err *err)
+{
+    int fd = w->out.drain_fd, failed = 0, rc = 0;
+    if (keep && buf_flush(&w->out)) failed = w->out.write_errno;
+    if (keep && w->temporary && !failed && (fchmod(fd, w->mode) < 0 || (durable && fsync(fd) < 0)))
+        failed = errno;
+    if (close(fd) < 0 && !failed) failed = errno;
+    if (keep && w->temporary && !failed && rename(w->temporary, w->path) < 0) failed = errno;
+    if (w->temporary && (failed || !keep)) unlink(w->temporary);
+    if (keep && failed) rc = err_errno(err, failed, "%s: cannot write", w->path);
+    buf_free(&w->out);
+    mem_free(w->path);
+    mem_free(w->temporary);
+    return rc;
 }
 
 int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable,
                       struct err *err)
 {
-    struct bytes whole = {.data = (uint8_t *)data, .len = len};
-    return file_write_parts(path, &whole, 1, mode, durable, err);
-}
-
-static int write_parts(int fd, const struct bytes *parts, size_t n_parts)
-{
-    for (size_t i = 0; i < n_parts; i++)
-        if (write_fully(fd, (const char *)parts[i].data, parts[i].len) < 0) return errno;
-    return 0;
-}
-
-/* A device, a pipe: nothing may take its place. */
-static int write_into(const char *path, const struct bytes *parts, size_t n_parts, struct err *err)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) return err_errno(err, errno, "%s: cannot open", path);
-    int failed = write_parts(fd, parts, n_parts);
-    if (close(fd) < 0 && !failed) failed = errno;
-    return failed ? err_errno(err, failed, "%s: cannot write", path) : 0;
-}
-
-static int replace(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
-                   struct err *err)
-{
-    char *temporary = mem_printf("%s.tmp-XXXXXX", path);
-    int rc = 0, fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
-        rc = err_errno(err, errno, "%s: cannot create", path);
-        mem_free(temporary);
-        return rc;
-    }
-    int failed = write_parts(fd, parts, n_parts);
-    if (!failed && (fchmod(fd, mode) < 0 || (durable && fsync(fd) < 0))) failed = errno;
-    if (close(fd) < 0 && !failed) failed = errno;
-    if (!failed && rename(temporary, path) < 0) failed = errno;
-    if (failed) {
-        unlink(temporary);
-        rc = err_errno(err, failed, "%s: cannot write", path);
-    }
-    mem_free(temporary);
-    return rc;
-}
-
-int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
-                     struct err *err)
-{
-    struct stat is;
-    if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) return write_into(path, parts, n_parts, err);
-    char *target = lstat(path, &is) == 0 && S_ISLNK(is.st_mode) ? realpath(path, NULL) : NULL;
-    int rc = replace(target ? target : path, parts, n_parts, mode, durable, err);
-    free(target);
-    return rc;
+    struct file_writing w;
+    int rc = file_begin_atomic(path, mode, &w, err);
+    if (rc) return rc;
+    buf_add(&w.out, data, len);
+    return file_end_atomic(&w, true, durable, err);
 }
 
 int file_make_dirs(const char *path, unsigned mode, struct err *err)

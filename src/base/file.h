@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 struct bytes { /* all zero: none. Release with bytes_free. */
@@ -30,9 +31,15 @@ void bytes_free(struct bytes *bytes);
 int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable,
                       struct err *err);
 
-/* The same of several blocks, one after the other. */
-int file_write_parts(const char *path, const struct bytes *parts, size_t n_parts, unsigned mode, bool durable,
-                     struct err *err);
+/* The same for what is made piece by piece: append to `out` between begin and end. After a begin that went
+ * well comes an end, always; `keep` false leaves the old file as it was. */
+struct file_writing {
+    struct buf out;
+    char *path, *temporary; /* temporary: NULL when the file is written into */
+    unsigned mode;
+};
+int file_begin_atomic(const char *path, unsigned mode, struct file_writing *ret_writing, struct err *err);
+int file_end_atomic(struct file_writing *w, bool keep, bool durable, struct err *err);
 
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* mkdir -p */
 int file_remove_tree(const char *path, struct err *err);              /* rm -r, does not follow links */

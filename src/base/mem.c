@@ -2,6 +2,7 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,18 @@ static void die_out_of_memory(size_t size_bytes)
 /* Large blocks are filled from end to end: huge pages spare thousands of page faults. */
 enum { LARGE_BYTES = 8 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
+static void use_huge_pages(void *block, size_t size_bytes)
+{
+    uintptr_t begin = ((uintptr_t)block + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    uintptr_t end = ((uintptr_t)block + size_bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    if (begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
 static void *alloc_large(size_t size_bytes)
 {
     void *p = NULL;
     if (posix_memalign(&p, HUGE_PAGE_BYTES, size_bytes)) return NULL;
-    madvise(p, size_bytes & ~(size_t)(HUGE_PAGE_BYTES - 1), MADV_HUGEPAGE);
+    use_huge_pages(p, size_bytes);
     return p;
 }
 
@@ -35,6 +43,7 @@ void *mem_zalloc(size_t size_bytes)
 {
     void *p = calloc(1, size_bytes ? size_bytes : 1);
     if (!p) die_out_of_memory(size_bytes);
+    if (size_bytes >= LARGE_BYTES) use_huge_pages(p, size_bytes);
     return p;
 }
 

@@ -10,7 +10,9 @@
 
 struct buf;
 
-unsigned parallel_width(void); /* how many threads are worth starting: the usable cores, 1..64 */
+/* How many threads are worth starting: the usable cores, 1..64, without those that other calls of
+ * parallel_for keep busy. So work inside of such work spreads only when cores have become free. */
+unsigned parallel_width(void);
 
 /* Calls work(context, i, worker) for every i below n_items, in no order, from up to n_threads threads (the
  * caller is one of them, worker 0). Items are taken one by one, so put the large ones first. Returns when all
@@ -22,5 +24,10 @@ void parallel_for(size_t n_items, unsigned n_threads,
  * into a buffer of its own, on several threads where there are enough items. */
 void parallel_write(struct buf *out, size_t n_items,
                     void (*write)(void *context, size_t first, size_t end, struct buf *piece), void *context);
+
+/* The same for items so large that a run should have no more than so many of them. */
+void parallel_write_by(struct buf *out, size_t n_items, size_t items_per_run,
+                       void (*write)(void *context, size_t first, size_t end, struct buf *piece),
+                       void *context);
 
 #endif

@@ -7,7 +7,6 @@
 #include <zstd.h>
 
 #include "base/mem.h"
-#include "base/parallel.h"
 
 static bool is_gzip(const uint8_t *p, size_t len)
 {
@@ -135,66 +134,4 @@ int unpack(const void *data, size_t len, size_t max_bytes, struct bytes *ret_byt
     bytes_free(&once);
     if (!rc) *ret_bytes = twice;
     return rc;
-}
-
-static void pack_member(struct libdeflate_compressor *c, const uint8_t *data, size_t len,
-                        struct bytes *ret_bytes)
-{
-    size_t cap = libdeflate_gzip_compress_bound(c, len);
-    uint8_t *out = mem_alloc(cap);
-    *ret_bytes = (struct bytes){.data = out, .len = libdeflate_gzip_compress(c, data, len, out, cap)};
-}
-
-struct packing {
-    const uint8_t *data;
-    size_t len;
-    int level;
-    struct bytes *members;
-};
-
-enum { MEMBER_BYTES = 4 << 20 };
-
-static void pack_one(void *context, size_t i, unsigned worker)
-{
-    (void)worker;
-    struct packing *p = context;
-    struct libdeflate_compressor *c = libdeflate_alloc_compressor(p->level);
-    size_t at = i * MEMBER_BYTES;
-    pack_member(c, p->data + at, p->len - at < MEMBER_BYTES ? p->len - at : MEMBER_BYTES, &p->members[i]);
-    libdeflate_free_compressor(c);
-}
-
-void pack_gzip_member(const void *data, size_t len, int level, struct bytes *ret_bytes)
-{
-    struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
-    pack_member(c, data, len, ret_bytes);
-    libdeflate_free_compressor(c);
-}
-
-void pack_join_members(struct bytes *members, size_t n, struct bytes *ret_bytes)
-{
-    if (n == 1) {
-        *ret_bytes = members[0];
-        return;
-    }
-    size_t total = 0, at = 0;
-    for (size_t i = 0; i < n; i++) total += members[i].len;
-    uint8_t *out = mem_alloc(total);
-    for (size_t i = 0; i < n; i++) {
-        memcpy(out + at, members[i].data, members[i].len);
-        at += members[i].len;
-        bytes_free(&members[i]);
-    }
-    *ret_bytes = (struct bytes){.data = out, .len = total};
-}
-
-void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes)
-{
-    size_t n = (len + MEMBER_BYTES - 1) / MEMBER_BYTES;
-    if (!n) n = 1;
-    struct bytes *members = mem_array(n, sizeof *members);
-    struct packing p = {data, len, level, members};
-    parallel_for(n, parallel_width(), pack_one, &p);
-    pack_join_members(members, n, ret_bytes);
-    mem_free(members);
 }

@@ -1,4 +1,4 @@
-/* unpack.h - gzip and zstd, in and out. */
+/* unpack.h - gzip and zstd undone; pack.h makes them. */
 #ifndef BASE_UNPACK_H
 #define BASE_UNPACK_H
 
@@ -18,14 +18,5 @@ int unpack(const void *data, size_t len, size_t max_bytes, struct bytes *ret_byt
 
 int unpack_gzip(const void *data, size_t len, size_t max_bytes, struct bytes *ret_bytes, struct err *err);
 int unpack_zstd(const void *data, size_t len, size_t max_bytes, struct bytes *ret_bytes, struct err *err);
-
-/* level: 1 (fast) to 12. Large data becomes several members, packed side by side: for files. */
-void pack_gzip(const void *data, size_t len, int level, struct bytes *ret_bytes);
-
-/* One member whatever the size, for browsers: they stop at the end of the first one. */
-void pack_gzip_member(const void *data, size_t len, int level, struct bytes *ret_bytes);
-
-/* Members one after the other are a gzip file; frees them. */
-void pack_join_members(struct bytes *members, size_t n, struct bytes *ret_bytes);
 
 #endif

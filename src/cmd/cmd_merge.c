@@ -9,13 +9,10 @@
 static int write_proto(const struct profile *p, const char *output, int level)
 {
     struct buf out = {0};
-    struct bytes packed;
-    if (level > 0) {
-        format_write_proto_gzip(p, level, &packed);
-        out = buf_of(&packed);
-    } else {
+    if (level > 0)
+        format_write_proto_gzip(p, level, &out);
+    else
         format_write_proto(p, &out);
-    }
     return report_deliver(output, &out, true, "out.pb.gz");
 }
 

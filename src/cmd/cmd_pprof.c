@@ -303,7 +303,7 @@ static void save_remote(const struct profile *p)
         if (*file) buf_printf(&name, "%s.", slash ? slash + 1 : file);
         for (size_t i = 0; i < p->n_sample_types; i++)
             buf_printf(&name, "%s.", profile_text(p, p->sample_types[i].type));
-        struct bytes packed;
+        struct buf packed = {0};
         format_write_proto_gzip(p, 6, &packed);
         for (int i = 1; i < 10000; i++) {
             char *path = mem_printf("%s/%s%03d.pb.gz", where, buf_cstr(&name), i);
@@ -318,7 +318,7 @@ static void save_remote(const struct profile *p)
             mem_free(path);
             break;
         }
-        bytes_free(&packed);
+        buf_free(&packed);
     }
     buf_free(&name);
     mem_free(where);

@@ -42,19 +42,18 @@ static void warn(void *context, const char *text)
 
 static int write_profile(const struct profile *p, const char *path, struct err *err)
 {
-    struct bytes packed = {0};
-    format_write_proto_gzip(p, 4, &packed);
-    int rc = 0;
     if (!strcmp(path, "-")) {
         struct buf out = buf_to_fd(1);
-        buf_add(&out, packed.data, packed.len);
-        if (buf_flush(&out) < 0) rc = err_errno(err, out.write_errno, "standard output: cannot write");
+        format_write_proto_gzip(p, 4, &out);
+        int rc = buf_flush(&out) ? err_errno(err, out.write_errno, "standard output: cannot write") : 0;
         buf_free(&out);
-    } else {
-        rc = file_write_atomic(path, packed.data, packed.len, 0644, false, err);
+        return rc;
     }
-    bytes_free(&packed);
-    return rc;
+    struct file_writing file;
+    int rc = file_begin_atomic(path, 0644, &file, err);
+    if (rc) return rc;
+    format_write_proto_gzip(p, 4, &file.out);
+    return file_end_atomic(&file, true, false, err);
 }
 
 static int run(int argc, char **argv)

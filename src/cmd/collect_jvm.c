@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/unpack.h"
+#include "base/pack.h"
 #include "cmd/collect.h"
 #include "cmd/command.h"
 #include "cmd/options.h"

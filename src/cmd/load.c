@@ -1,8 +1,8 @@
 /* load.c - see load.h. Sources are fetched and decoded side by side, one thread each, a few at a time. */
 #include "cmd/load.h"
 
-#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "collect/fetch.h"
 #include "format/format.h"
 #include "profile/compat.h"
@@ -103,56 +104,35 @@ static bool has_distinct_types(const struct profile *p)
 
 struct queue {
     struct source *sources;
-    size_t n, next;
-    pthread_mutex_t lock;
     struct profile_merger *merger; /* NULL: sources are only read */
-    bool is_mixed;                 /* a source does not go with the first as it is */
+    atomic_bool is_mixed;          /* a source does not go with the first as it is: no use to go on */
 };
 
 /* Into the merger as soon as its turn comes, so that few sources are in memory at a time. */
 static void merge_source(struct queue *q, size_t i)
 {
     struct source *s = &q->sources[i];
-    if (!s->rc) prepare_source(s);
-    bool fits = !s->rc && has_distinct_types(s->p);
+    if (s->p) prepare_source(s);
+    bool fits = s->p && has_distinct_types(s->p);
     if (!fits) profile_free(s->p);
     int rc = profile_merger_take(q->merger, i, fits ? s->p : NULL, NULL);
     s->p = NULL;
-    if (!s->rc && (!fits || rc)) {
-        pthread_mutex_lock(&q->lock);
-        q->is_mixed = true;
-        q->next = q->n;
-        pthread_mutex_unlock(&q->lock);
-    }
+    if (!s->rc && (!fits || rc)) q->is_mixed = true;
 }
 
-static void *work(void *context)
+static void take_source(void *context, size_t i, unsigned worker)
 {
+    (void)worker;
     struct queue *q = context;
-    for (;;) {
-        pthread_mutex_lock(&q->lock);
-        size_t i = q->next < q->n ? q->next++ : q->n;
-        pthread_mutex_unlock(&q->lock);
-        if (i >= q->n) return NULL;
-        read_source(&q->sources[i]);
-        if (q->merger) merge_source(q, i);
-    }
+    if (!q->is_mixed) read_source(&q->sources[i]);
+    if (q->merger) merge_source(q, i);
 }
 
-static void run_queue(struct queue *q)
+static void run_queue(struct queue *q, size_t n)
 {
-    pthread_t threads[MAX_AT_ONCE];
-    size_t n_threads = 0, any_url = 0;
-    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    for (size_t i = 0; i < q->n; i++) any_url |= q->sources[i].url != NULL;
-    size_t wanted = any_url ? MAX_AT_ONCE : (size_t)(n_cores > 0 ? n_cores : 1);
-    while (n_threads + 1 < q->n && n_threads + 1 < wanted && n_threads < MAX_AT_ONCE)
-        if (pthread_create(&threads[n_threads], NULL, work, q))
-            break;
-        else
-            n_threads++;
-    work(q);
-    for (size_t i = 0; i < n_threads; i++) pthread_join(threads[i], NULL);
+    bool any_url = false;
+    for (size_t i = 0; i < n; i++) any_url |= q->sources[i].url != NULL;
+    parallel_for(n, any_url ? MAX_AT_ONCE : parallel_width(), take_source, q);
 }
 
 static bool are_plain_files(const char *const *names, size_t n)
@@ -179,9 +159,9 @@ static void tell_failures(const struct load_options *o, const struct source *sou
 static bool merge_files(const struct load_options *o, struct source *sources, size_t n, const char *what,
                         struct profile **ret)
 {
-    struct queue q = {sources, n, 0, PTHREAD_MUTEX_INITIALIZER, profile_merger_new(), false};
+    struct queue q = {.sources = sources, .merger = profile_merger_new()};
     size_t n_good = 0;
-    run_queue(&q);
+    run_queue(&q, n);
     struct profile *merged = profile_merger_end(q.merger);
     for (size_t i = 0; i < n; i++) n_good += !sources[i].rc;
     if (q.is_mixed || n_good < 2) {
@@ -197,11 +177,11 @@ static bool merge_files(const struct load_options *o, struct source *sources, si
 static int merge_all(const struct load_options *o, struct source *sources, size_t n, const char *what,
                      struct profile **ret, struct err *err)
 {
-    struct queue q = {sources, n, 0, PTHREAD_MUTEX_INITIALIZER, NULL, false};
+    struct queue q = {.sources = sources};
     struct profile **good = mem_array(n, sizeof *good);
     size_t n_good = 0;
     int rc = 0;
-    run_queue(&q);
+    run_queue(&q, n);
     for (size_t i = 0; i < n; i++) {
         if (sources[i].rc) continue;
         prepare_source(&sources[i]);

@@ -28,22 +28,18 @@ static void print_warning(void *context, const char *text)
 static int make_proto(struct profile *p, const struct pprof_command *command, const struct report_options *o,
                       const char *output, struct buf *out, struct err *err)
 {
+    struct file_writing file;
     struct profile *top = NULL;
     int rc =
         command->format == REPORT_TOPPROTO ? report_top_profile(p, o, &top, err) : report_prepare(p, o, err);
     if (rc) return rc;
     if (*output) {
-        struct bytes *members;
-        size_t n;
-        format_write_proto_members(top ? top : p, 1, &members, &n);
         fprintf(stderr, "Generating report in %s\n", output);
-        rc = file_write_parts(output, members, n, 0644, false, err);
-        for (size_t i = 0; i < n; i++) bytes_free(&members[i]);
-        mem_free(members);
+        rc = file_begin_atomic(output, 0644, &file, err);
+        if (!rc) format_write_proto_gzip(top ? top : p, 1, &file.out);
+        if (!rc) rc = file_end_atomic(&file, true, false, err);
     } else {
-        struct bytes packed;
-        format_write_proto_gzip(top ? top : p, 1, &packed);
-        *out = buf_of(&packed);
+        format_write_proto_gzip(top ? top : p, 1, out);
     }
     profile_free(top);
     return rc;
@@ -152,9 +148,9 @@ int pprof_run(struct profile *p, const struct pprof_command *command, const char
     o.warn = print_warning;
     o.symbolizer = symbolizer;
     struct buf text = {0};
-    /* Plain text to standard output goes out as it is made: a report of any size needs little memory. */
-    bool streams = !*config->output && !command->viewer && !command->graphviz && !command->is_proto &&
-                   !command->file_ending;
+    /* What goes to standard output goes out as it is made: a report of any size needs little memory. */
+    bool streams = !*config->output && !command->viewer && !command->graphviz &&
+                   !(command->file_ending && (in_shell || isatty(1)));
     if (streams) {
         fflush(stdout);
         text = buf_to_fd(1);

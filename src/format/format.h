@@ -39,13 +39,9 @@ int format_read(const void *data, size_t len, const char *name, const struct for
 /* profile.proto, not compressed. */
 void format_write_proto(const struct profile *p, struct buf *out);
 
-/* The same as a gzip file (of several members where it is large), made on all cores. level: 1 (fast) to 12.
- */
-void format_write_proto_gzip(const struct profile *p, int level, struct bytes *ret_bytes);
-
-/* Its members, each a block of its own: for file_write_parts. bytes_free each, mem_free the array. */
-void format_write_proto_members(const struct profile *p, int level, struct bytes **ret_members,
-                                size_t *ret_n);
+/* The same as a gzip file (of several members where it is large), made on all cores and put out member by
+ * member. level: 1 (fast) to 12. */
+void format_write_proto_gzip(const struct profile *p, int level, struct buf *out);
 
 /* ---- for the readers themselves (one file each) ---- */
 

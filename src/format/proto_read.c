@@ -171,17 +171,30 @@ static int cut(struct proto *m, const char *what, size_t number)
     return err_set(m->err, ERR_INPUT, "malformed profile: %s %zu is cut short or damaged", what, number);
 }
 
-/* How many integers: each ends with a byte below 0x80. */
+static inline uint64_t ends_in(uint64_t word)
+{
+    return (~word & 0x8080808080808080u) >> 7;
+}
+
+/* How many integers: each ends with a byte below 0x80. The last word is taken as the last eight bytes, and
+ * those of them that were counted already are shifted out: no loop of a length that cannot be foreseen. */
 static inline size_t count_packed(struct rd r)
 {
-    size_t n = 0;
-    uint64_t word;
+    size_t n = 0, left = rd_left(&r);
+    uint64_t word, sums = 0;
+    if (left < 8) {
+        for (; r.p < r.end; r.p++) n += *r.p < 0x80;
+        return n;
+    }
     for (; rd_left(&r) >= 8; r.p += 8) {
         memcpy(&word, r.p, 8);
-        n += ((~word & 0x8080808080808080u) >> 7) * 0x0101010101010101u >> 56;
+        sums = ends_in(word);
+        n += sums * 0x0101010101010101u >> 56;
     }
-    for (; r.p < r.end; r.p++) n += *r.p < 0x80;
-    return n;
+    left %= 8;
+    memcpy(&word, r.end - 8, 8);
+    sums = left ? ends_in(word) >> (8 - left) * 8 : 0;
+    return n + (sums * 0x0101010101010101u >> 56);
 }
 
 /* A sample that begins at `at`: its frames and labels are counted, so that the arrays are made once; a part
@@ -452,6 +465,21 @@ static int add_frame(struct proto *m, uint64_t id)
     return 0;
 }
 
+/* An integer of at most three bytes; four can be read at *at. How long the next one is nobody can foresee, so
+ * this does not branch on it. */
+static inline bool get_short_varint(const uint8_t **at, uint64_t *ret_value)
+{
+    uint32_t word;
+    memcpy(&word, *at, 4);
+    uint32_t ends = ~word & 0x808080;
+    if (!ends) return false;
+    unsigned n_bits = (unsigned)__builtin_ctz(ends) + 1; /* 8, 16 or 24 */
+    word &= ~0u >> (32 - n_bits);
+    *ret_value = (word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000);
+    *at += n_bits / 8;
+    return true;
+}
+
 /* The packed frames of a sample: the hottest loop of reading. Nearly every id is dense and at most three
  * bytes long. */
 static int add_frames(struct proto *m, struct rd r)
@@ -459,19 +487,8 @@ static int add_frames(struct proto *m, struct rd r)
     uint32_t *into = m->p->sample_locations + m->next_frame;
     const uint32_t *direct = m->locations.direct;
     while (r.p < r.end) {
-        uint64_t id = *r.p++;
-        if (id >= 0x80) {
-            if (r.end - r.p >= 2 && r.p[0] < 0x80) {
-                id = (id & 0x7f) | (uint64_t)r.p[0] << 7;
-                r.p++;
-            } else if (r.end - r.p >= 2 && r.p[1] < 0x80) {
-                id = (id & 0x7f) | (uint64_t)(r.p[0] & 0x7f) << 7 | (uint64_t)r.p[1] << 14;
-                r.p += 2;
-            } else {
-                r.p--;
-                id = rd_varint(&r);
-            }
-        }
+        uint64_t id;
+        if (r.end - r.p < 4 || !get_short_varint(&r.p, &id)) id = rd_varint(&r);
         uint32_t index = id < m->locations.n_direct ? direct[id] : 0;
         if (!index) {
             m->next_frame = (size_t)(into - m->p->sample_locations);

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/parallel.h"
-#include "base/unpack.h"
 #include "format/format.h"
 
 static void put_int(struct buf *out, unsigned field, uint64_t value)
@@ -47,7 +47,6 @@ struct writing {
     int level;
     const uint32_t *piece_starts; /* samples; one more than there are pieces */
     size_t n_pieces;
-    struct bytes *members;
 };
 
 static struct id_bytes *make_id_bytes(const struct profile *p)
@@ -195,9 +194,9 @@ void format_write_proto(const struct profile *p, struct buf *out)
 
 /* ---- packed ---- */
 
-/* A member is packed while its bytes are still near the core that wrote them. About 4 MB: small enough to
+/* A member is packed while its bytes are still near the core that wrote them. About 2 MB: small enough to
  * spread, large enough that packing each on its own costs nothing. */
-enum { PIECE_FRAMES = 2 << 20, FRAMES_PER_SAMPLE = 8 /* what a sample costs besides its frames */ };
+enum { PIECE_FRAMES = 1 << 20, FRAMES_PER_SAMPLE = 8 /* what a sample costs besides its frames */ };
 
 static uint32_t *cut_into_pieces(const struct profile *p, size_t *ret_n)
 {
@@ -213,40 +212,31 @@ static uint32_t *cut_into_pieces(const struct profile *p, size_t *ret_n)
         cost += profile_sample_depth(p, s) + FRAMES_PER_SAMPLE;
     }
     *VEC_PUSH(starts, n, cap) = (uint32_t)p->n_samples;
+    if (n > 2) *VEC_PUSH(starts, n, cap) = (uint32_t)p->n_samples; /* the tables are a piece of their own */
     *ret_n = n - 1;
     return starts;
 }
 
-static void write_member(void *context, size_t i, unsigned worker)
+static void put_members(void *context, size_t first, size_t end, struct buf *out)
 {
-    (void)worker;
-    struct writing *w = context;
+    const struct writing *w = context;
     struct buf plain = {0};
-    if (i == 0) put_before_samples(w->p, &plain);
-    put_samples(w, w->piece_starts[i], w->piece_starts[i + 1], &plain);
-    if (i + 1 == w->n_pieces) put_after_samples(w->p, &plain);
-    pack_gzip_member(plain.data, plain.len, w->level, &w->members[i]);
+    for (size_t i = first; i < end; i++) {
+        plain.len = 0;
+        if (i == 0) put_before_samples(w->p, &plain);
+        put_samples(context, w->piece_starts[i], w->piece_starts[i + 1], &plain);
+        if (i + 1 == w->n_pieces) put_after_samples(w->p, &plain);
+        pack_gzip_add(plain.data, plain.len, w->level, out);
+    }
     buf_free(&plain);
 }
 
-void format_write_proto_members(const struct profile *p, int level, struct bytes **ret_members, size_t *ret_n)
+void format_write_proto_gzip(const struct profile *p, int level, struct buf *out)
 {
     struct writing w = {.p = p, .level = level, .ids = make_id_bytes(p)};
     uint32_t *starts = cut_into_pieces(p, &w.n_pieces);
     w.piece_starts = starts;
-    w.members = mem_array(w.n_pieces, sizeof *w.members);
-    parallel_for(w.n_pieces, parallel_width(), write_member, &w);
-    *ret_members = w.members;
-    *ret_n = w.n_pieces;
+    parallel_write_by(out, w.n_pieces, 1, put_members, &w);
     mem_free(starts);
     mem_free(w.ids);
-}
-
-void format_write_proto_gzip(const struct profile *p, int level, struct bytes *ret_bytes)
-{
-    struct bytes *members;
-    size_t n;
-    format_write_proto_members(p, level, &members, &n);
-    pack_join_members(members, n, ret_bytes);
-    mem_free(members);
 }

@@ -53,7 +53,8 @@ static void merge_header(struct merge *m, const struct profile *p, bool is_first
         to->keep_frames = copy_string(to, p, p->keep_frames);
     }
     if (!to->time_ns || (p->time_ns && p->time_ns < to->time_ns)) to->time_ns = p->time_ns;
-    to->duration_ns += p->duration_ns;
+    if (__builtin_add_overflow(to->duration_ns, p->duration_ns, &to->duration_ns))
+        to->duration_ns = p->duration_ns < 0 ? INT64_MIN : INT64_MAX;
     if (p->period > to->period) to->period = p->period;
     if (!to->default_sample_type) to->default_sample_type = copy_string(to, p, p->default_sample_type);
     if (!to->doc_url) to->doc_url = copy_string(to, p, p->doc_url);

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "base/unpack.h"
+#include "base/pack.h"
 #include "report/flame_html.h"
 
 /* POSIX ustar: a header block, the bytes filled up to whole blocks, two empty blocks. */

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/rd.h"
 #include "base/unpack.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/unpack.h"
 #include "format/format.h"
 #include "serve/remote_symbols.h"

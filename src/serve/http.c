@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/unpack.h"
 #include "serve/site.h"
 #include "serve/web_files.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/unpack.h"
 #include "serve/api.h"
 #include "serve/archive.h"

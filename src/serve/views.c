@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/unpack.h"
+#include "base/pack.h"
 #include "format/format.h"
 #include "profile/compat.h"
 #include "report/symbolize.h"

@@ -49,6 +49,19 @@ TEST(times_and_comments)
     profile_free(merged);
 }
 
+TEST(durations_end_at_the_largest_number)
+{
+    struct profile *sources[] = {make("m;a 1\n"), make("m;a 1\n")}, *merged;
+    struct err err;
+    sources[0]->duration_ns = INT64_MAX - 1;
+    sources[1]->duration_ns = 5;
+    REQUIRE(profile_merge(sources, 2, &merged, &err) == 0);
+    CHECK(merged->duration_ns == INT64_MAX);
+    profile_free(sources[0]);
+    profile_free(sources[1]);
+    profile_free(merged);
+}
+
 static struct profile *typed(const char *type, const char *unit, const char *type2, const char *unit2,
                              int64_t value)
 {
