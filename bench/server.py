@@ -182,6 +182,8 @@ def main():
             ("second look, p99", f"{p99(seconds):.1f} ms", True),
             ("profiles kept", f"{after['procprof_profiles']:.0f}, {after['procprof_profile_bytes'] / 2**20:.0f} MiB", True),
         ]
+        if d["procprof_captures_failed_total"]:
+            print("  failed: " + "; ".join(sorted({kind["error"] for node in s.json("/api/v1/nodes")["nodes"] for kind in node["types"] if kind["error"]})) + "\n" + s.read_log()[-2000:])
         for name, value, good in rows:
             print(f"  {name:24} {value:36} {'ok' if good else 'NOT as wanted'}", flush=True)
     finally:

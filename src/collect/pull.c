@@ -1,12 +1,22 @@
-/* pull.c - see pull.h. */
+/* pull.c - see pull.h.
+ *
+ * The kernel tells which sockets have something (epoll) and curl looks at these alone: with a thousand
+ * captures that wait for their seconds to pass, asking each of them at every event cost more than all the
+ * rest.
+ */
 #include "collect/pull.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 struct transfer {
@@ -20,8 +30,12 @@ struct transfer {
     struct transfer *next, **back; /* in `waiting` or in `running` */
 };
 
+enum { MAX_EVENTS = 64, NEVER = -1 };
+
 struct pull {
     CURLM *multi;
+    int epoll_fd, wake_fd;
+    int64_t timer_ms; /* monotonic, when curl wants to look at its own times; NEVER */
     pthread_t thread;
     pthread_mutex_t lock;
     struct transfer *waiting; /* handed over, not begun; with the lock */
@@ -93,35 +107,107 @@ static void finish(struct pull *p, struct transfer *t, CURLcode rc, const char *
     mem_free(t);
 }
 
+/* ---- what curl wants to be told ---- */
+
+static int64_t now_ms(void)
+{
+    return clock_monotonic_ns() / 1000000;
+}
+
+static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *unused)
+{
+    (void)easy;
+    (void)unused;
+    struct pull *p = context;
+    struct epoll_event event = {.data.fd = fd};
+    if (what == CURL_POLL_REMOVE) {
+        epoll_ctl(p->epoll_fd, EPOLL_CTL_DEL, fd, &event);
+        return 0;
+    }
+    if (what & CURL_POLL_IN) event.events |= EPOLLIN;
+    if (what & CURL_POLL_OUT) event.events |= EPOLLOUT;
+    if (!epoll_ctl(p->epoll_fd, EPOLL_CTL_MOD, fd, &event)) return 0;
+    return errno == ENOENT && !epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? 0 : -1;
+}
+
+static int set_timer(CURLM *multi, long timeout_ms, void *context)
+{
+    (void)multi;
+    struct pull *p = context;
+    p->timer_ms = timeout_ms < 0 ? NEVER : now_ms() + timeout_ms;
+    return 0;
+}
+
+static void wake(struct pull *p)
+{
+    uint64_t one = 1;
+    ssize_t n = write(p->wake_fd, &one, sizeof one); /* fails only when it is awake as can be */
+    (void)n;
+}
+
+/* ---- the thread ---- */
+
+/* What was handed over begins. False: it is over. */
+static bool take_new(struct pull *p)
+{
+    pthread_mutex_lock(&p->lock);
+    bool stop = p->stopping;
+    struct transfer *new = p->waiting;
+    p->waiting = NULL;
+    pthread_mutex_unlock(&p->lock);
+    while (new) {
+        struct transfer *t = new;
+        new = t->next;
+        link_in(&p->running, t);
+        curl_multi_add_handle(p->multi, t->easy); /* curl sets its timer to now */
+    }
+    return !stop;
+}
+
+static void wait_and_move(struct pull *p)
+{
+    struct epoll_event events[MAX_EVENTS];
+    int64_t wait_ms = p->timer_ms == NEVER ? NEVER : p->timer_ms - now_ms();
+    if (p->timer_ms != NEVER && wait_ms < 0) wait_ms = 0;
+    if (wait_ms > 1000) wait_ms = 1000;
+    int n = epoll_wait(p->epoll_fd, events, MAX_EVENTS, (int)wait_ms), n_running;
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.fd == p->wake_fd) {
+            uint64_t count;
+            ssize_t got = read(p->wake_fd, &count, sizeof count);
+            (void)got;
+            continue;
+        }
+        unsigned e = events[i].events;
+        int what = (e & (EPOLLIN | EPOLLHUP | EPOLLERR) ? CURL_CSELECT_IN : 0) |
+                   (e & EPOLLOUT ? CURL_CSELECT_OUT : 0) | (e & EPOLLERR ? CURL_CSELECT_ERR : 0);
+        curl_multi_socket_action(p->multi, events[i].data.fd, what, &n_running);
+    }
+    if (p->timer_ms == NEVER || p->timer_ms > now_ms()) return;
+    p->timer_ms = NEVER;
+    curl_multi_socket_action(p->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
+}
+
+static void finish_done(struct pull *p)
+{
+    CURLMsg *m;
+    int n_left;
+    while ((m = curl_multi_info_read(p->multi, &n_left))) {
+        if (m->msg != CURLMSG_DONE) continue;
+        struct transfer *t = NULL;
+        CURLcode rc = m->data.result; /* m dies with the handle */
+        curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
+        unlink_from(t);
+        finish(p, t, rc, NULL);
+    }
+}
+
 static void *turn(void *context)
 {
     struct pull *p = context;
-    for (;;) {
-        pthread_mutex_lock(&p->lock);
-        bool stop = p->stopping;
-        struct transfer *new = p->waiting;
-        p->waiting = NULL;
-        pthread_mutex_unlock(&p->lock);
-        while (new) {
-            struct transfer *t = new;
-            new = t->next;
-            link_in(&p->running, t);
-            curl_multi_add_handle(p->multi, t->easy);
-        }
-        if (stop) break;
-        int n_running;
-        curl_multi_perform(p->multi, &n_running);
-        CURLMsg *m;
-        int n_left;
-        while ((m = curl_multi_info_read(p->multi, &n_left))) {
-            if (m->msg != CURLMSG_DONE) continue;
-            struct transfer *t = NULL;
-            CURLcode rc = m->data.result; /* m dies with the handle */
-            curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-            unlink_from(t);
-            finish(p, t, rc, NULL);
-        }
-        curl_multi_poll(p->multi, NULL, 0, 1000, NULL);
+    while (take_new(p)) {
+        wait_and_move(p);
+        finish_done(p);
     }
     while (p->running) {
         struct transfer *t = p->running;
@@ -131,6 +217,15 @@ static void *turn(void *context)
     return NULL;
 }
 
+static void destroy(struct pull *p)
+{
+    curl_multi_cleanup(p->multi);
+    if (p->wake_fd >= 0) close(p->wake_fd);
+    if (p->epoll_fd >= 0) close(p->epoll_fd);
+    pthread_mutex_destroy(&p->lock);
+    mem_free(p);
+}
+
 int pull_start(struct pull **ret_pull, struct err *err)
 {
     struct pull *p = mem_zalloc(sizeof *p);
@@ -138,10 +233,19 @@ int pull_start(struct pull **ret_pull, struct err *err)
     p->multi = curl_multi_init();
     if (!p->multi) abort();
     curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, 64L);
-    int rc = pthread_create(&p->thread, NULL, turn, p);
+    curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
+    curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
+    curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+    curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
+    p->timer_ms = NEVER;
+    p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = p->wake_fd};
+    int rc = p->epoll_fd < 0 || p->wake_fd < 0 || epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, p->wake_fd, &event)
+                 ? errno
+                 : pthread_create(&p->thread, NULL, turn, p);
     if (rc) {
-        curl_multi_cleanup(p->multi);
-        mem_free(p);
+        destroy(p);
         return err_errno(err, rc, "cannot start a thread");
     }
     *ret_pull = p;
@@ -154,11 +258,9 @@ void pull_stop(struct pull *p)
     pthread_mutex_lock(&p->lock);
     p->stopping = true;
     pthread_mutex_unlock(&p->lock);
-    curl_multi_wakeup(p->multi);
+    wake(p);
     pthread_join(p->thread, NULL);
-    curl_multi_cleanup(p->multi);
-    pthread_mutex_destroy(&p->lock);
-    mem_free(p);
+    destroy(p);
 }
 
 void pull_add(struct pull *p, CURL *easy, struct curl_slist *headers, double timeout_s, size_t max_bytes,
@@ -186,5 +288,5 @@ void pull_add(struct pull *p, CURL *easy, struct curl_slist *headers, double tim
     if (stopped)
         finish(NULL, t, CURLE_OK, "stopped");
     else
-        curl_multi_wakeup(p->multi);
+        wake(p);
 }

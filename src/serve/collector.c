@@ -84,11 +84,10 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-static bool is_possible(const struct cluster_node *n, enum profile_type type)
+/* Not of another procprof, which collects by itself, nor of this server's own entry without a JVM. */
+static bool is_possible(const struct cluster_node *n)
 {
-    (void)type;
-    return n->role != CLUSTER_FE ||
-           capture_is_jvm(n); /* another procprof collects by itself; its profiles are fetched */
+    return n->role != CLUSTER_FE || (capture_is_jvm(n) && (n->jvm_pid || n->jvm_match[0]));
 }
 
 /* What the settings and the switches say of a task now. */
@@ -101,7 +100,7 @@ static void apply_settings(struct collector *c, struct member *m, const struct s
         bool wanted = is_fe ? (t == PROFILE_CPU && s->fe_cpu) || (t == PROFILE_MEM && s->fe_mem)
                             : in_list(s->be_types, profile_type_name((enum profile_type)t));
         if (by_hand >= 0) wanted = by_hand;
-        k->possible = is_possible(&m->node, (enum profile_type)t);
+        k->possible = is_possible(&m->node);
         wanted = wanted && k->possible;
         k->duration_ms = 1000 * (is_fe ? s->fe_time_s : s->be_time_s);
         /* A frontend is looked at without gaps, one type after the other. */
