@@ -1,13 +1,15 @@
 /* flame_sort.c - see flame_sort.h.
  *
  * Two items at a time make a key; what has equal keys is sorted on by the next two, past all that is shared.
- * The ranges still to be sorted wait in an array: depth of stacks costs no depth of calls.
+ * The ranges still to be sorted wait in an array: depth of stacks costs no depth of calls. Many stacks are
+ * sorted in parts, one for each core, and the parts are merged.
  */
 #include "report/flame_sort.h"
 
 #include <stdbool.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 
 struct keyed {
     uint64_t key; /* two items, each + 1; 0: the stack has ended */
@@ -156,15 +158,72 @@ static void sort_range(struct sorting *x, struct range r)
     }
 }
 
+/* ---- parts ---- */
+
+enum { MIN_PART = 4096, MAX_PARTS = 64 };
+
+struct parts {
+    const struct flame_stacks *s;
+    size_t starts[MAX_PARTS + 1]; /* part i is [starts[i], starts[i + 1]) */
+    size_t n;
+    struct keyed *items;
+    uint32_t *from, *to; /* of a round of merging: sorted parts, and each two of them as one */
+};
+
+static void sort_part(void *context, size_t i, unsigned worker)
+{
+    (void)worker;
+    struct parts *p = context;
+    struct sorting x = {.s = p->s, .items = p->items};
+    if (p->starts[i + 1] - p->starts[i] > 1)
+        *VEC_PUSH(x.todo, x.n_todo, x.cap_todo) = (struct range){p->starts[i], p->starts[i + 1], 0};
+    while (x.n_todo) sort_range(&x, x.todo[--x.n_todo]);
+    mem_free(x.todo);
+    for (size_t k = p->starts[i]; k < p->starts[i + 1]; k++) p->from[k] = p->items[k].stack;
+}
+
+/* Equal ones are not: those of an earlier part have lower numbers, and stay first. */
+static bool is_before_or_equal(const struct flame_stacks *s, uint32_t a, uint32_t b)
+{
+    struct flame_stack_view x = flame_stack_view(s, a), y = flame_stack_view(s, b);
+    size_t common = flame_stack_common(&x, &y);
+    if (common == x.n || common == y.n) return x.n <= y.n;
+    return x.items[common] < y.items[common];
+}
+
+static void merge_pair(void *context, size_t i, unsigned worker)
+{
+    (void)worker;
+    const struct parts *p = context;
+    size_t middle = 2 * i + 1 < p->n ? 2 * i + 1 : p->n, end = 2 * i + 2 < p->n ? 2 * i + 2 : p->n;
+    size_t a = p->starts[2 * i], a_end = p->starts[middle], b = a_end, b_end = p->starts[end];
+    for (size_t at = a; at < b_end; at++) {
+        bool take_a = b == b_end || (a < a_end && is_before_or_equal(p->s, p->from[a], p->from[b]));
+        p->to[at] = p->from[take_a ? a++ : b++];
+    }
+}
+
 uint32_t *flame_stacks_sort(const struct flame_stacks *s)
 {
-    struct sorting x = {.s = s, .items = mem_array(s->n, sizeof *x.items)};
-    for (size_t i = 0; i < s->n; i++) x.items[i] = (struct keyed){0, (uint32_t)i};
-    if (s->n > 1) *VEC_PUSH(x.todo, x.n_todo, x.cap_todo) = (struct range){0, s->n, 0};
-    while (x.n_todo) sort_range(&x, x.todo[--x.n_todo]);
-    uint32_t *order = mem_array(s->n, sizeof *order);
-    for (size_t i = 0; i < s->n; i++) order[i] = x.items[i].stack;
-    mem_free(x.items);
-    mem_free(x.todo);
-    return order;
+    unsigned width = parallel_width();
+    size_t most = s->n / MIN_PART ? s->n / MIN_PART : 1;
+    struct parts p = {.s = s, .n = most < width ? most : width};
+    p.items = mem_array(s->n, sizeof *p.items);
+    p.from = mem_array(s->n, sizeof *p.from);
+    for (size_t i = 0; i <= p.n; i++) p.starts[i] = s->n * i / p.n;
+    for (size_t i = 0; i < s->n; i++) p.items[i] = (struct keyed){0, (uint32_t)i};
+    parallel_for(p.n, (unsigned)p.n, sort_part, &p);
+    mem_free(p.items);
+    if (p.n > 1) p.to = mem_array(s->n, sizeof *p.to);
+    while (p.n > 1) {
+        size_t n = (p.n + 1) / 2;
+        parallel_for(n, (unsigned)n, merge_pair, &p);
+        for (size_t i = 0; i <= n; i++) p.starts[i] = p.starts[2 * i < p.n ? 2 * i : p.n];
+        p.n = n;
+        uint32_t *merged = p.to;
+        p.to = p.from;
+        p.from = merged;
+    }
+    mem_free(p.to);
+    return p.from;
 }

@@ -1,6 +1,6 @@
 /* flame_sort.h - many stacks of numbers (root first), sorted so that equal beginnings stand together.
  *
- * Any number of stacks of any depth; memory is what the numbers need and 16 bytes per stack.
+ * Any number of stacks of any depth; memory is what the numbers need and 20 bytes per stack.
  */
 #ifndef REPORT_FLAME_SORT_H
 #define REPORT_FLAME_SORT_H
