@@ -24,6 +24,7 @@ static const struct key {
     {"heap", FLAG, NULL},
     {"heap_max", NUMBER, NULL},
     {"jemalloc", FLAG, "auto"},
+    {"direct", FLAG, NULL},
     {"heap_interval", NUMBER, NULL},
     {"quiet", FLAG, NULL},
     {"contention", FLAG, "block"},

@@ -4,7 +4,8 @@ AGENT_BASE    := src/base/err.c
 AGENT_SRC     := $(sort $(wildcard src/agent/*.c)) $(AGENT_BASE)
 AGENT_HOT_SRC := $(sort $(wildcard src/agent/hot/*.c)) src/base/rd.c
 AGENT_OBJ     := $(AGENT_SRC:%.c=$(B)/agent/%.o)
-AGENT_HOT_OBJ := $(AGENT_HOT_SRC:%.c=$(B)/agent/%.o)
+AGENT_HOT_ASM := $(sort $(wildcard src/agent/hot/*.S))
+AGENT_HOT_OBJ := $(AGENT_HOT_SRC:%.c=$(B)/agent/%.o) $(AGENT_HOT_ASM:%.S=$(B)/agent/%.o)
 AGENT_MAP     := src/agent/procprof.map
 
 # Sanitizers stand in for malloc and the lock functions themselves, before they are ready for ours: there the hooks get other names.
@@ -20,6 +21,10 @@ all: $(B)/libprocprof.so $(B)/libprocprof.a
 $(B)/agent/%.o: %.c Makefile tools/make/agent.mk
 	@mkdir -p $(@D)
 	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+
+$(B)/agent/%.o: %.S Makefile tools/make/agent.mk
+	@mkdir -p $(@D)
+	$(CC) -Isrc -MMD -MP -c -o $@ $<
 
 # One object of all hot code, so that what it needs from outside can be read off it.
 $(B)/agent/hot.o: $(AGENT_HOT_OBJ) tools/hot-symbols.txt tools/check-hot
