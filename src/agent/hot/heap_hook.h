@@ -46,10 +46,16 @@ bool hook_owns(uintptr_t pc);
     {                                                                                                        \
         return atomic_load_explicit(&(routes).name, memory_order_relaxed) values;                            \
     }
+#if __has_attribute(copy)
+#define HOOK_LIKE(name)                                                                                      \
+    __attribute__((copy(name))) /* gcc warns of an alias without the attributes of its target */
+#else
+#define HOOK_LIKE(name)
+#endif
 #if HOOKS_ARE_EXPORTED
 #define HOOK_EXPORT(routes, name, type, arguments, values)                                                   \
     type name arguments __attribute__((visibility("default")));                                              \
-    static type exported_##name arguments __attribute__((alias(#name), copy(name)));                         \
+    static type exported_##name arguments __attribute__((alias(#name))) HOOK_LIKE(name);                     \
     HOOK_TEXT type name arguments HOOK_BODY(routes, name, values)
 #else
 #define HOOK_EXPORT(routes, name, type, arguments, values)                                                   \
