@@ -71,16 +71,15 @@ static size_t first_at_or_above(const struct symbols *s, uintptr_t address)
 static bool is_better(const struct symbols_entry *e, uintptr_t start, bool has_size, uint16_t rank)
 {
     if (!e->start) return true;
-    if (e->start == start) return rank < e->rank;
+    if (e->start == start) return rank <= e->rank;
     return e->has_size != has_size ? has_size : start > e->start;
 }
 
-static void offer(struct symbols *s, const ElfW(Sym) * symbol, const char *name, size_t name_length,
-                  uintptr_t bias, uintptr_t begin, uintptr_t end)
+static void offer(struct symbols *s, const ElfW(Sym) * symbol, uint16_t rank, const char *name,
+                  size_t name_length, uintptr_t bias, uintptr_t begin, uintptr_t end)
 {
     uintptr_t start = symbol->st_value + bias,
               limit = start + (symbol->st_size ? symbol->st_size : MAX_GUESS);
-    uint16_t rank = symbol_rank(ELF64_ST_BIND(symbol->st_info), ELF64_ST_TYPE(symbol->st_info), name);
     uint32_t stored = 0;
     size_t n = n_entries(s);
     for (size_t i = first_at_or_above(s, start > begin ? start : begin); i < n; i++) {
@@ -117,11 +116,12 @@ static void offer_symbols(struct symbols *s, struct elf_part symbols, struct elf
             continue;
         const char *name = (const char *)strings.bytes + y->st_name;
         size_t length = strnlen(name, strings.n_bytes - y->st_name);
+        uint16_t rank = symbol_rank(ELF64_ST_BIND(y->st_info), type, name, length);
         const char *version = memchr(name, '@', length); /* a local table writes name@@VERSION */
         if (version && version > name) length = (size_t)(version - name);
         if (!length || name[0] == '$' || length > 60000)
             continue; /* aarch64 marks code and data with $x, $d */
-        offer(s, y, name, length, bias, map->start, map->limit);
+        offer(s, y, rank, name, length, bias, map->start, map->limit);
     }
 }
 

@@ -16,16 +16,16 @@
 
 struct dwarf;
 
-/* The name in the symbol table of the function that starts at an address; NULL: none. Called by several
- * threads. */
-typedef const char *dwarf_symbol_at(void *context, uint64_t start);
+/* What the symbol table calls the function that starts at an address, when that is to be shown instead of
+ * told, the linkage name of the debug information (NULL: it should have one, and has none); NULL: nothing
+ * better. Called by several threads. */
+typedef const char *dwarf_symbol_at(void *context, uint64_t start, const char *told);
 
 /* elf must live as long as the result. names: where demangled names are kept; NULL: names stay as they are.
  * ERR_NOT_FOUND when the file has no debug information, ERR_INPUT with the reason when it is damaged. */
 int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned n_threads,
                struct names *names, struct dwarf **ret_dwarf, struct err *err);
-/* Asked for functions whose debug information has no linkage name although their language mangles (static
- * ones), and for those written in assembler: of their names one is to be chosen (symbol_rank.h). */
+/* Asked for each function that addresses are in, not for what is inlined into it. */
 void dwarf_use_symbols(struct dwarf *d, dwarf_symbol_at *symbol_at, void *context);
 void dwarf_close(struct dwarf *d); /* NULL is fine */
 

@@ -111,9 +111,12 @@ struct known_origin find_function(struct walk *k, uint64_t info_offset, uint64_t
 {
     struct known_origin o = *find_origin(k, info_offset);
     struct dwarf *d = k->w->dwarf;
-    if (!o.is_plain || !k->u->root.is_named_by_symbols || !d->symbol_at) return o;
-    const char *symbol = d->symbol_at(d->symbol_context, low);
-    if (!symbol || strchr(symbol, '@')) return o; /* name@@VERSION: the plain name is here */
+    if (!d->symbol_at) return o;
+    bool should_have_more =
+        o.is_plain && k->u->root.is_named_by_symbols; /* static functions often have no linkage name */
+    const char *symbol =
+        d->symbol_at(d->symbol_context, low, should_have_more ? NULL : o.origin.linkage_name);
+    if (!symbol) return o;
     o.origin.linkage_name = symbol;
     o.function = d->names ? names_demangle(d->names, symbol) : symbol;
     return o;

@@ -20,7 +20,7 @@
 
 #include "base/file.h"
 
-#define IMAGE_VERSION 4
+#define IMAGE_VERSION 5
 
 struct image_row {
     uint32_t scope; /* index + 1; 0: none */

@@ -21,6 +21,8 @@
 #include "symbol/scope.h"
 #include "symbol/symtab.h"
 
+enum { MAX_SINGLE_SYMBOLS = 8 };
+
 enum object_kind { OBJECT_ELF, OBJECT_KERNEL, OBJECT_PERF_MAP };
 
 struct symbol_object {
@@ -37,8 +39,11 @@ struct symbol_object {
     struct dwarf *dwarf; /* NULL: none */
     struct err dwarf_error;
     struct elf *debug; /* where the debug information and the symbols are; elf itself, or a file of its own */
-    struct elf *mini;
+    struct elf *mini, *other;      /* opened for their symbols only */
+    const struct elf *with_symtab; /* one of all these; NULL: not sought yet */
     struct symtab symtab;
+    struct symtab single_symbols[MAX_SINGLE_SYMBOLS]; /* of single addresses, before all are read */
+    unsigned n_single_symbols;
     const struct scope **symtab_scopes; /* of its entries; made when asked for */
     struct arena scopes;
     bool image_sought, cache_considered;
@@ -81,12 +86,14 @@ struct symbolizer *symbolizer_new(const struct symbol_options *options)
 static void object_free(struct symbol_object *o)
 {
     symtab_free(&o->symtab);
+    for (unsigned i = 0; i < o->n_single_symbols; i++) symtab_free(&o->single_symbols[i]);
     mem_free(o->symtab_scopes);
     dwarf_close(o->dwarf);
     image_free(o->image);
     image_free(o->damaged);
     if (o->debug != o->elf) elf_close(o->debug);
     elf_close(o->mini);
+    elf_close(o->other);
     elf_close(o->elf);
     arena_free(&o->scopes);
     pthread_mutex_destroy(&o->lock);
@@ -351,36 +358,58 @@ static bool has_symtab(const struct elf *elf)
     return elf && elf_find(elf, ".symtab");
 }
 
+/* The object that has the symbol table: itself, its debug file, or what is packed inside of it. */
+static const struct elf *symtab_place(struct symbol_object *o)
+{
+    if (o->with_symtab) return o->with_symtab;
+    if (has_symtab(o->elf)) return o->with_symtab = o->elf;
+    if (has_symtab(o->debug)) return o->with_symtab = o->debug;
+    struct debugfile_places places = places_of(o);
+    places.debuginfod = false;
+    o->other = debugfile_find(o->elf, &places);
+    if (has_symtab(o->other)) return o->with_symtab = o->other;
+    o->mini = debugfile_open_mini(o->elf);
+    return o->with_symtab = o->mini ? o->mini : o->elf;
+}
+
 static void read_symtab(struct symbol_object *o)
 {
     if (o->symtab_read) return;
     o->symtab_read = true;
     if (!o->elf) return;
-    struct debugfile_places places = places_of(o);
-    places.debuginfod = false;
-    if (!has_symtab(o->elf) && o->debug == o->elf) {
-        struct elf *found = debugfile_find(o->elf, &places);
-        if (found) o->debug = found;
-    }
-    const struct elf *from = has_symtab(o->elf) ? o->elf : has_symtab(o->debug) ? o->debug : NULL;
-    if (!from) from = o->mini = debugfile_open_mini(o->elf);
-    symtab_read(from ? from : o->elf, &o->symtab);
-    if (from == o->mini && from) { /* MiniDebugInfo leaves out what .dynsym has */
-        struct symtab dynamic = {0};
-        symtab_read(o->elf, &dynamic);
-        symtab_join(&o->symtab, &dynamic);
-        symtab_free(&dynamic);
-    }
+    const struct elf *place = symtab_place(o);
+    if (place == o->mini)
+        symtab_read_mini(o->mini, o->elf, &o->symtab);
+    else
+        symtab_read(place, &o->symtab);
 }
 
-static const char *symbol_starting_at(void *context, uint64_t start)
+/* The entry of the function that starts there, if any. For the first few the table is looked through, which
+ * takes less time than to sort all of it. */
+static struct symtab_entry entry_starting_at(struct symbol_object *o, uint64_t start)
 {
-    struct symbol_object *o = context;
+    struct symtab_entry entry = {0};
     pthread_mutex_lock(&o->symtab_lock);
+    if (!o->symtab_read && o->n_single_symbols < MAX_SINGLE_SYMBOLS && symtab_place(o) != o->mini) {
+        struct symtab *one = &o->single_symbols[o->n_single_symbols++];
+        symtab_read_at(symtab_place(o), start, one);
+        if (one->n_entries) entry = one->entries[0];
+        pthread_mutex_unlock(&o->symtab_lock);
+        return entry;
+    }
     read_symtab(o);
     pthread_mutex_unlock(&o->symtab_lock);
     const struct symtab_entry *e = symtab_find(&o->symtab, start);
-    return e && e->start == start ? e->name : NULL;
+    if (e && e->start == start) entry = *e;
+    return entry;
+}
+
+/* Names are the same with and without debug information: where the table has several for the function, its
+ * rule decides. A single one adds nothing to what the debug information tells. */
+static const char *symbol_starting_at(void *context, uint64_t start, const char *told)
+{
+    struct symtab_entry e = entry_starting_at(context, start);
+    return !told || (e.has_others && !symtab_same_function(told, e.name)) ? e.name : NULL;
 }
 
 static void find_dwarf(struct symbol_object *o)

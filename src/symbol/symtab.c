@@ -1,5 +1,4 @@
-/* symtab.c - see symtab.h. Several names often share an address (aliases, constructors): symbol_rank.h
- * chooses. */
+/* symtab.c - see symtab.h. */
 #include "symbol/symtab.h"
 
 #include <elf.h>
@@ -29,7 +28,15 @@ static int compare(const void *a_, const void *b_)
     const struct candidate *a = a_, *b = b_;
     if (a->start != b->start) return a->start < b->start ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return a->order < b->order ? -1 : 1;
+    return a->order > b->order ? -1 : 1;
+}
+
+/* "name@VERSION" and "name@@VERSION" without the version, which is not part of a function's name: a table
+ * for the dynamic linker keeps it apart. */
+static const char *without_version(const char *name, struct arena *text)
+{
+    const char *at = strchr(name, '@');
+    return at && at > name ? arena_strndup(text, name, (size_t)(at - name)) : name;
 }
 
 /* Sorts, keeps the best of each address, closes sizes that were not told. */
@@ -40,18 +47,25 @@ static void finish(struct candidates *c, struct symtab *table)
     table->n_entries = 0;
     for (size_t i = 0; i < c->n;) {
         const struct candidate *best = &c->items[i];
+        const char *name = without_version(best->name, &table->text);
         uint64_t size_bytes = best->size_bytes;
-        for (i++; i < c->n && c->items[i].start == best->start; i++)
+        bool has_others = false;
+        for (i++; i < c->n && c->items[i].start == best->start; i++) {
             if (size_bytes == 0) size_bytes = c->items[i].size_bytes;
+            has_others = true;
+        }
         uint64_t end = size_bytes ? best->start + size_bytes : i < c->n ? c->items[i].start : best->limit;
         if (!size_bytes && end > best->limit) end = best->limit;
         if (end < best->start) end = UINT64_MAX;
-        table->entries[table->n_entries++] = (struct symtab_entry){best->start, end, best->name, best->file};
+        table->entries[table->n_entries++] =
+            (struct symtab_entry){best->start, end, name, best->file, has_others};
     }
     mem_free(c->items);
 }
 
-static void read_table(const struct elf *elf, struct elf_section *s, struct candidates *into)
+/* only_at: functions that start elsewhere are left out; NULL: all. */
+static void read_table(const struct elf *elf, struct elf_section *s, const uint64_t *only_at,
+                       struct candidates *into)
 {
     struct span data, names;
     if (s->link >= elf->n_sections || elf_data(elf, s, &data, NULL) < 0) return;
@@ -88,33 +102,64 @@ static void read_table(const struct elf *elf, struct elf_section *s, struct cand
             continue;
         }
         if (order) symbol_seen = true;
+        const struct elf_section *in = section < elf->n_sections ? &elf->sections[section] : NULL;
+        if (elf->type == ET_REL && in) value += in->address;
+        if (only_at && value != *only_at) continue;
         if (section == SHN_UNDEF || name >= names.n || !names.p[name]) continue;
         if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) continue;
-        const struct elf_section *in = section < elf->n_sections ? &elf->sections[section] : NULL;
         if (type == STT_NOTYPE && (!in || !(in->flags & SHF_EXECINSTR) || names.p[name] == '$'))
             continue; /* $x: ARM mapping marks */
-        if (elf->type == ET_REL && in) value += in->address;
+        const char *text = (const char *)names.p + name;
         uint64_t limit =
             in && in->address + in->size_bytes > value ? in->address + in->size_bytes : value + 1;
         *VEC_PUSH(into->items, into->n, into->cap) =
             (struct candidate){value,
                                size_bytes,
-                               (const char *)names.p + name,
-                               symbol_rank(bind, type, (const char *)names.p + name),
+                               text,
+                               symbol_rank(bind, type, text, strlen(text)),
                                order,
                                limit,
                                file && *file && (bind == STB_LOCAL || !file_after_symbol) ? file : NULL};
     }
 }
 
+static bool read_tables(const struct elf *elf, uint32_t type, const uint64_t *only_at,
+                        struct candidates *into)
+{
+    bool found = false;
+    for (size_t i = 0; i < elf->n_sections; i++) {
+        if (elf->sections[i].type != type) continue;
+        found = true;
+        read_table(elf, &elf->sections[i], only_at, into);
+    }
+    return found;
+}
+
+static void read_best(const struct elf *elf, const uint64_t *only_at, struct candidates *into)
+{
+    read_tables(elf, SHT_SYMTAB, only_at, into);
+    if (!into->n) read_tables(elf, SHT_DYNSYM, only_at, into);
+}
+
 void symtab_read(const struct elf *elf, struct symtab *ret_table)
 {
     struct candidates found = {0};
-    for (uint32_t type = SHT_SYMTAB;; type = SHT_DYNSYM) {
-        for (size_t i = 0; i < elf->n_sections; i++)
-            if (elf->sections[i].type == type) read_table(elf, &elf->sections[i], &found);
-        if (found.n || type == SHT_DYNSYM) break;
-    }
+    read_best(elf, NULL, &found);
+    finish(&found, ret_table);
+}
+
+void symtab_read_mini(const struct elf *mini, const struct elf *elf, struct symtab *ret_table)
+{
+    struct candidates found = {0};
+    read_tables(mini, SHT_SYMTAB, NULL, &found);
+    read_tables(elf, SHT_DYNSYM, NULL, &found);
+    finish(&found, ret_table);
+}
+
+void symtab_read_at(const struct elf *elf, uint64_t start, struct symtab *ret_table)
+{
+    struct candidates found = {0};
+    read_best(elf, &start, &found);
     finish(&found, ret_table);
 }
 
@@ -159,8 +204,10 @@ void symtab_read_kallsyms(char *text, size_t n_bytes, struct symtab *ret_table)
         if (!address) continue; /* hidden by kptr_restrict */
         char *name = p + 3;
         name[strcspn(name, " \t")] = '\0'; /* the module */
-        *VEC_PUSH(found.items, found.n, found.cap) =
-            (struct candidate){address, 0, name, kind == 'T' ? 0 : 1, (uint32_t)found.n, UINT64_MAX, NULL};
+        unsigned bind = kind == 't' ? STB_LOCAL : kind == 'T' ? STB_GLOBAL : STB_WEAK;
+        *VEC_PUSH(found.items, found.n, found.cap) = (struct candidate){
+            address,           0,          name, symbol_rank(bind, STT_FUNC, name, strlen(name)),
+            (uint32_t)found.n, UINT64_MAX, NULL};
     }
     finish(&found, ret_table);
 }
@@ -174,31 +221,11 @@ void symtab_read_perf_map(char *text, size_t n_bytes, struct symtab *ret_table)
         uint64_t start, size_bytes;
         if (!parse_hex(&p, &start) || *p++ != ' ' || !parse_hex(&p, &size_bytes) || *p++ != ' ' || !*p)
             continue;
-        uint32_t order =
-            UINT32_MAX - (uint32_t)found.n; /* code moves: the newest line tells what is there now */
+        uint32_t order = (uint32_t)found.n; /* code moves: the newest line tells what is there now */
         *VEC_PUSH(found.items, found.n, found.cap) =
             (struct candidate){start, size_bytes, p, 0, order, start + 1, NULL};
     }
     finish(&found, ret_table);
-}
-
-void symtab_join(struct symtab *table, const struct symtab *other)
-{
-    const struct symtab_entry *a = table->entries, *a_end = a + table->n_entries;
-    const struct symtab_entry *b = other->entries, *b_end = b + other->n_entries;
-    struct symtab_entry *all = mem_array(table->n_entries + other->n_entries, sizeof *all);
-    size_t n = 0;
-    while (a < a_end || b < b_end) {
-        if (b == b_end || (a < a_end && a->start <= b->start)) {
-            if (b < b_end && a->start == b->start) b++;
-            all[n++] = *a++;
-        } else {
-            all[n++] = *b++;
-        }
-    }
-    mem_free(table->entries);
-    table->entries = all;
-    table->n_entries = n;
 }
 
 const struct symtab_entry *symtab_find(const struct symtab *table, uint64_t address)
@@ -220,5 +247,19 @@ const struct symtab_entry *symtab_find(const struct symtab *table, uint64_t addr
 void symtab_free(struct symtab *table)
 {
     mem_free(table->entries);
+    arena_free(&table->text);
     *table = (struct symtab){0};
+}
+
+/* C1, C2 and the like: the ways to enter one and the same constructor or destructor. */
+static bool is_entry_kind(const char *name, size_t at)
+{
+    return at > 0 && (name[at - 1] == 'C' || name[at - 1] == 'D') && name[at] >= '0' && name[at] <= '5';
+}
+
+bool symtab_same_function(const char *told, const char *symbol)
+{
+    size_t i = 0;
+    while (told[i] && (told[i] == symbol[i] || (is_entry_kind(told, i) && is_entry_kind(symbol, i)))) i++;
+    return !told[i] && (!symbol[i] || symbol[i] == '.');
 }
