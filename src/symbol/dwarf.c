@@ -3,12 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "symbol/dwarf_int.h"
 
-enum { MAX_ROUNDS = 4, FEW_ADDRESSES = 8 };
+enum { MAX_ROUNDS = 4, FEW_ADDRESSES = 8, MANY_ADDRESSES = 1 << 14 };
 
 int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned n_threads,
                struct names *names, struct dwarf **ret_dwarf, struct err *err)
@@ -175,6 +176,25 @@ static bool lookup_few(struct lookup *l, const struct query *sorted, size_t n, s
     return all;
 }
 
+/* Lets go of the pages of a section, which the file still has. */
+static void drop_pages(const struct elf *elf, struct span section)
+{
+    const uint8_t *file = elf->file.data;
+    if (!elf->file.mapped_bytes || section.p < file || section.p >= file + elf->file.len) return; /* unpacked */
+    uintptr_t begin = ((uintptr_t)section.p + 4095) & ~(uintptr_t)4095,
+              end = (uintptr_t)(section.p + section.n) & ~(uintptr_t)4095;
+    if (end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+/* After a lookup of many addresses what comes next is text for them, which is large too, and refers to names
+ * only. The process would have to let go of these pages anyway when it ends. */
+static void drop_walked_pages(const struct dwarf *d)
+{
+    const struct dwarf_sections *s = &d->main->s;
+    const struct span walked[] = {s->info, s->abbrev, s->line, s->ranges, s->rnglists, s->addr, s->aranges};
+    for (size_t i = 0; i < sizeof walked / sizeof *walked; i++) drop_pages(d->main->elf, walked[i]);
+}
+
 void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct hit *hits)
 {
     if (!n) return;
@@ -209,6 +229,7 @@ void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct h
             *VEC_PUSH(l.batches, l.n_batches, l.cap_batches) = (struct batch){d->unplaced[i], dealt, n_left};
         run_batches(&l, 1); /* they share the addresses */
     }
+    if (n >= MANY_ADDRESSES) drop_walked_pages(d);
     for (unsigned i = 0; i < d->n_threads; i++) worker_free(&l.workers[i]);
     mem_free(l.workers);
     mem_free(l.batches);
