@@ -414,6 +414,8 @@ static int run(int argc, char **argv)
         rc = answer_input(&t, &err);
     }
     if (rc < 0) fprintf(stderr, "%s: %s\n", t.name, err.text);
+    const char *problem = t.object ? symbol_object_problem(t.object) : NULL;
+    if (problem) fprintf(stderr, "%s: %s\n", t.name, problem);
     symbolizer_free(s);
     buf_free(&t.out);
     return rc < 0 ? 1 : 0;

@@ -126,6 +126,8 @@ static int symbolize_mapping(struct work *w, uint32_t mapping, const uint32_t *l
     }
     struct symbol_result result = {0};
     int rc = symbol_lookup(object, addresses, n, &result, err);
+    const char *problem = symbol_object_problem(object);
+    if (problem) warn(w, problem);
     size_t n_known = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         size_t first = result.first_frame[i], n_frames = result.first_frame[i + 1] - first;

@@ -30,7 +30,7 @@ int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned 
     d->main = dwarf_file_open(d, elf, false, false, err);
     struct unit first;
     if (d->main && !dwarf_file_one_unit(d->main, 0, &first))
-        err_set(err, ERR_INPUT, "%s: no debug information: .debug_info is damaged", elf->path);
+        err_set(err, ERR_INPUT, "%s: .debug_info is damaged: its first unit cannot be read", elf->path);
     if (err->code) {
         dwarf_close(d);
         return err->code;
@@ -75,6 +75,11 @@ uint64_t dwarf_info_bytes(const struct dwarf *d)
 bool dwarf_is_incomplete(const struct dwarf *d)
 {
     return d->incomplete;
+}
+
+const char *dwarf_problem(const struct dwarf *d)
+{
+    return atomic_load(&d->problem);
 }
 
 uint64_t dwarf_walked_bytes(const struct dwarf *d)
@@ -180,7 +185,8 @@ static bool lookup_few(struct lookup *l, const struct query *sorted, size_t n, s
 static void drop_pages(const struct elf *elf, struct span section)
 {
     const uint8_t *file = elf->file.data;
-    if (!elf->file.mapped_bytes || section.p < file || section.p >= file + elf->file.len) return; /* unpacked */
+    if (!elf->file.mapped_bytes || section.p < file || section.p >= file + elf->file.len)
+        return; /* unpacked */
     uintptr_t begin = ((uintptr_t)section.p + 4095) & ~(uintptr_t)4095,
               end = (uintptr_t)(section.p + section.n) & ~(uintptr_t)4095;
     if (end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
@@ -204,8 +210,7 @@ void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct h
     queries_sort(sorted, n);
     struct lookup l = {.dwarf = d, .hits = hits};
     l.workers = mem_zalloc(d->n_threads * sizeof *l.workers);
-    for (unsigned i = 0; i < d->n_threads; i++)
-        l.workers[i] = (struct worker){.dwarf = d, .memory = &d->worker_memory[i]};
+    for (unsigned i = 0; i < d->n_threads; i++) worker_init(&l.workers[i], d, &d->worker_memory[i]);
     bool done = n <= FEW_ADDRESSES && !d->placed && lookup_few(&l, sorted, n, dealt);
     for (unsigned round = 0; round < MAX_ROUNDS && !done; round++) {
         size_t n_owned = 0;

@@ -36,6 +36,9 @@ void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n_addresses
 /* True when a file that this one refers to (.dwo, the one of dwz) was wanted and not found. */
 bool dwarf_is_incomplete(const struct dwarf *d);
 
+/* What is damaged of the parts that lookups went through; NULL: nothing that was noticed. */
+const char *dwarf_problem(const struct dwarf *d);
+
 /* Bytes of units that lookups went through so far. */
 uint64_t dwarf_walked_bytes(const struct dwarf *d);
 

@@ -148,6 +148,7 @@ struct abbrevs *abbrevs_parse(struct span section, uint64_t offset, const struct
         abbrevs_free(t);
         return NULL;
     }
+    t->n_bytes = (uint64_t)(r.p - section.p) - offset;
     return t;
 }
 

@@ -7,7 +7,7 @@
 
 #include "symbol/dwarf_int.h"
 
-enum { MAX_LEVELS = 4096, RANGE_BUDGET = 1 << 26 };
+enum { MAX_LEVELS = 4096 };
 
 struct walk {
     struct worker *w;

@@ -63,7 +63,7 @@ struct abbrev {
 };
 
 struct abbrevs {
-    uint64_t offset;
+    uint64_t offset, n_bytes;
     uint32_t key;         /* sizes that forms depend on */
     struct abbrev *dense; /* code -> abbrev, for codes < n_dense */
     size_t n_dense;
@@ -137,6 +137,7 @@ struct dwarf_file {
     struct abbrevs **tables; /* under the lock */
     size_t n_tables, cap_tables;
     struct idmap table_ids;
+    uint64_t abbrev_budget;  /* bytes of .debug_abbrev that may still be parsed; under the lock */
     struct dwarf_file *next; /* of dwarf->split_files */
     char *path;
 };
@@ -159,7 +160,8 @@ struct dwarf {
     dwarf_symbol_at *symbol_at; /* may be NULL */
     void *symbol_context;
     uint64_t walked_bytes;
-    atomic_bool incomplete;      /* a file that this one refers to was not found */
+    atomic_bool incomplete; /* a file that this one refers to was not found */
+    _Atomic(const char *) problem;
     struct arena *worker_memory; /* scopes and paths; one arena a worker, so that nobody waits */
     unsigned n_worker_memory;
 };
@@ -286,6 +288,7 @@ struct worker { /* what a thread keeps between units */
     struct arena *memory; /* scopes and paths: stays */
     struct arena scratch; /* of the unit */
     struct range_list ranges;
+    uint64_t line_budget; /* bytes of line tables that may still be read */
     struct line_row *rows;
     uint8_t *found;
     const struct scope **scope_of; /* innermost scope of a query, so far */
@@ -295,6 +298,15 @@ struct worker { /* what a thread keeps between units */
     struct level *levels;
     size_t cap_levels;
 };
+
+/* A worker's budgets are for all the units that it goes through: a hostile file may have each of many units
+ * refer to the same long table. */
+void worker_init(struct worker *w, struct dwarf *d, struct arena *memory);
+
+/* The line table of a unit, within the budget; not good when it is damaged or too much. */
+void worker_line_table(struct worker *w, struct unit *u, struct line_table *ret_table);
+
+void dwarf_note_problem(struct dwarf *d, const char *text); /* text: a constant */
 
 /* Looks the queries up in the unit: hits[query.index]. */
 void unit_lookup(struct worker *w, struct unit *u, const struct query *queries, size_t n, struct hit *hits);

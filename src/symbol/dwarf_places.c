@@ -151,14 +151,14 @@ void dwarf_find_places(struct dwarf *d)
     size_t cap_unplaced = 0;
     dwarf_file_units(f);
     each_arange(f, add_arange, &(struct all){.file = f, .list = &list});
-    struct range_list ranges = {0};
+    /* For all units together: each entry has two bytes or more, so that those of real files fit. */
+    struct range_list ranges = {.budget = f->s.ranges.n + f->s.rnglists.n + (1 << 16)};
     for (size_t i = 0; i < f->n_units; i++) {
         struct unit *u = &f->units[i];
         if (u->in_aranges || u->type == DW_UT_type || u->type == DW_UT_partial || !unit_root(u)) continue;
         size_t before = list.n;
         if (u->root.has_ranges) {
             ranges.n = 0;
-            ranges.budget = 1 << 22;
             ranges_read(u, u->root.ranges, u->root.ranges_is_index, &ranges);
             for (size_t k = 0; k < ranges.n; k++) add(&list, u, ranges.items[k].low, ranges.items[k].high);
         } else if (u->root.has_low && u->root.has_high) {

@@ -168,9 +168,12 @@ static struct abbrevs *find_table(struct unit *u)
     uint32_t sizes = (uint32_t)u->version << 16 | (uint32_t)u->address_bytes << 8 | u->offset_bytes;
     uint64_t key = u->abbrev_offset << 20 ^ sizes;
     struct abbrevs *mine = NULL, *kept = NULL;
+    uint64_t n_parsed = 0;
     for (;;) {
         uint32_t at;
         pthread_mutex_lock(&f->dwarf->lock);
+        f->abbrev_budget -= n_parsed < f->abbrev_budget ? n_parsed : f->abbrev_budget;
+        bool out_of_room = !f->abbrev_budget;
         if (idmap_find(&f->table_ids, key, &at)) {
             kept = f->tables[at];
             if (kept->offset != u->abbrev_offset || kept->key != sizes) kept = NULL;
@@ -182,8 +185,10 @@ static struct abbrevs *find_table(struct unit *u)
         }
         pthread_mutex_unlock(&f->dwarf->lock);
         if (kept || mine) break;
+        if (out_of_room) return NULL;
         mine = abbrevs_parse(f->s.abbrev, u->abbrev_offset, u);
         if (!mine) return NULL;
+        n_parsed = mine->n_bytes;
         mine->offset = u->abbrev_offset;
         mine->key = sizes;
     }
@@ -356,7 +361,10 @@ struct dwarf_file *dwarf_file_open(struct dwarf *d, struct elf *elf, bool owns, 
                                    struct err *err)
 {
     struct dwarf_file *f = file_new(d, elf, owns, is_split);
-    if (dwarf_file_sections(f, d->n_threads, err) && f->s.info.n && f->s.abbrev.n) return f;
+    if (dwarf_file_sections(f, d->n_threads, err) && f->s.info.n && f->s.abbrev.n) {
+        f->abbrev_budget = 16 * (uint64_t)f->s.abbrev.n; /* units may share tables, and differ in sizes */
+        return f;
+    }
     if (err && !err->code) err_set(err, ERR_NOT_FOUND, "%s: no debug information", elf->path);
     dwarf_file_free(f);
     return NULL;

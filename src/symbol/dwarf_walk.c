@@ -20,6 +20,8 @@
 
 enum { FEW_QUERIES = 8, LONG_UNIT_BYTES = 1 << 20 };
 
+#define DAMAGED_ENTRIES "entries of a unit in .debug_info cannot be read"
+
 /* ---- what an entry tells ---- */
 
 bool extent_slow(const struct walk *k, const struct abbrev *a, const uint8_t *p, struct extent *x)
@@ -293,6 +295,7 @@ static void walk_unit(struct walk *k)
         const struct abbrev *a = abbrev_find(k->t, code);
         switch (a->kind) {
         case KIND_UNKNOWN:
+            dwarf_note_problem(k->w->dwarf, DAMAGED_ENTRIES);
             return;
         case KIND_ABSTRACT:
         case KIND_TYPE:
@@ -311,7 +314,10 @@ static void walk_unit(struct walk *k)
             break;
         case KIND_FUNCTION: {
             struct extent x;
-            if (!extent_read(k, a, p, &x)) return;
+            if (!extent_read(k, a, p, &x)) {
+                dwarf_note_problem(k->w->dwarf, DAMAGED_ENTRIES);
+                return;
+            }
             struct take t = {.abbrev = a, .entry = entry, .attrs = p};
             take_extent(k, &everything, &t, &x);
             p = x.after;
@@ -328,6 +334,9 @@ static void walk_unit(struct walk *k)
         }
         p = abbrev_skip(k->u, k->t, a, p, end);
     }
+    if (!p) dwarf_note_problem(k->w->dwarf, DAMAGED_ENTRIES);
+    if (!k->w->ranges.budget)
+        dwarf_note_problem(k->w->dwarf, "functions have more ranges than there is room for");
 }
 
 static void make_room(struct worker *w, size_t n)
@@ -371,17 +380,19 @@ static void find_half(void *context, size_t half, unsigned worker)
 
 void unit_lookup(struct worker *w, struct unit *u, const struct query *queries, size_t n, struct hit *hits)
 {
-    if (!unit_root(u)) return;
+    if (!unit_root(u)) {
+        dwarf_note_problem(w->dwarf, "a unit's header, first entry or abbreviations cannot be read");
+        return;
+    }
     struct unit *split = u->root.dwo_name ? dwarf_split_unit(u) : NULL;
     struct line_table lines;
     make_room(w, n);
-    line_table_parse(u, &lines, &w->scratch);
+    worker_line_table(w, u, &lines);
     struct walk k = {
         .w = w, .u = split ? split : u, .line_unit = u, .queries = queries, .n_queries = n, .lines = &lines};
     k.t = k.u->abbrevs;
     k.info = k.u->file->s.info.p;
     k.end = k.info + k.u->end;
-    w->ranges.budget = RANGE_BUDGET;
     bool is_long = k.u->end - k.u->offset >= LONG_UNIT_BYTES;
     parallel_for(2, w->alone && is_long ? 2 : 1, find_half, &k);
     for (size_t i = 0; i < n; i++) {
@@ -395,6 +406,33 @@ void unit_lookup(struct worker *w, struct unit *u, const struct query *queries, 
     }
     forget_origins(w);
     arena_free(&w->scratch);
+}
+
+void worker_init(struct worker *w, struct dwarf *d, struct arena *memory)
+{
+    enum { PASSES = 16, LEAST = 1 << 26 }; /* far more than files that compilers made need */
+    const struct dwarf_sections *s = &d->main->s;
+    *w = (struct worker){.dwarf = d, .memory = memory};
+    w->ranges.budget = LEAST + PASSES * (uint64_t)(s->ranges.n + s->rnglists.n);
+    w->line_budget = LEAST + PASSES * (uint64_t)s->line.n;
+}
+
+void worker_line_table(struct worker *w, struct unit *u, struct line_table *ret_table)
+{
+    *ret_table = (struct line_table){0};
+    if (w->line_budget && line_table_parse(u, ret_table, &w->scratch)) {
+        uint64_t n_bytes = (uint64_t)(ret_table->end - u->file->s.line.p) - u->root.line;
+        w->line_budget -= n_bytes < w->line_budget ? n_bytes : w->line_budget;
+    } else if (u->root.has_line) {
+        dwarf_note_problem(w->dwarf, w->line_budget ? "a line table cannot be read"
+                                                    : "line tables are longer than there is room for");
+    }
+}
+
+void dwarf_note_problem(struct dwarf *d, const char *text)
+{
+    const char *none = NULL;
+    atomic_compare_exchange_strong(&d->problem, &none, text);
 }
 
 void worker_free(struct worker *w)

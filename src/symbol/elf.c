@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/rd.h"
@@ -207,6 +208,9 @@ int elf_open_bytes(struct bytes *bytes, const char *name, struct elf **ret_elf, 
 int elf_open(const char *path, struct elf **ret_elf, struct err *err)
 {
     struct bytes bytes = {0};
+    struct stat st; /* objects name others, and may name a device or a pipe that never ends */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(err, ERR_INPUT, "%s: not an ordinary file", path);
     int rc = file_read(path, MAX_FILE_BYTES, &bytes, err);
     return rc < 0 ? rc : elf_open_bytes(&bytes, path, ret_elf, err);
 }

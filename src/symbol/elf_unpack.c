@@ -24,6 +24,8 @@
 
 #define MAX_SECTION_BYTES ((uint64_t)16 << 30)
 #define MAX_RATIO         1100 /* deflate reaches 1032:1 */
+#define SMALL_BYTES       ((uint64_t)256 << 20)
+#define LARGE_RATIO       64 /* of what is larger than that: debug information packs 10:1 at the very best */
 
 void elf_unpacked_free(uint8_t *data, size_t n_bytes)
 {
@@ -96,7 +98,8 @@ static int read_packed_header(const struct elf *elf, const struct elf_section *s
     data->n = rd_left(&r);
     uint64_t limit =
         *ret_kind == ELFCOMPRESS_ZLIB ? (uint64_t)data->n * MAX_RATIO + 64 : (uint64_t)data->n * 40000 + 4096;
-    if (*ret_bytes > MAX_SECTION_BYTES || *ret_bytes > limit)
+    if (*ret_bytes > MAX_SECTION_BYTES || *ret_bytes > limit ||
+        (*ret_bytes > SMALL_BYTES && *ret_bytes / LARGE_RATIO > data->n))
         return err_set(err, ERR_LIMIT, "%s: section %s says it unpacks %zu bytes to %llu", elf->path, s->name,
                        data->n, (unsigned long long)*ret_bytes);
     return 0;

@@ -44,7 +44,7 @@ static void make_units(struct build *b)
     b->images = mem_zalloc((b->n_units + 1) * sizeof *b->images);
     b->workers = mem_zalloc(b->dwarf->n_threads * sizeof *b->workers);
     for (unsigned i = 0; i < b->dwarf->n_threads; i++)
-        b->workers[i] = (struct worker){.dwarf = b->dwarf, .memory = &b->dwarf->worker_memory[i]};
+        worker_init(&b->workers[i], b->dwarf, &b->dwarf->worker_memory[i]);
     parallel_for(b->n_units, b->dwarf->n_threads, make_one, b);
     for (unsigned i = 0; i < b->dwarf->n_threads; i++) worker_free(&b->workers[i]);
     mem_free(b->workers);

@@ -292,12 +292,11 @@ void unit_image_make(struct worker *w, struct unit *u, struct unit_image *m)
     if (!unit_root(u)) return;
     struct unit *split = u->root.dwo_name ? dwarf_split_unit(u) : NULL;
     struct line_table lines;
-    line_table_parse(u, &lines, &w->scratch);
+    worker_line_table(w, u, &lines);
     struct making g = {.k = {.w = w, .u = split ? split : u, .line_unit = u, .lines = &lines}, .m = m};
     g.k.t = g.k.u->abbrevs;
     g.k.info = g.k.u->file->s.info.p;
     g.k.end = g.k.info + g.k.u->end;
-    w->ranges.budget = RANGE_BUDGET;
     g.n_file_numbers = lines.good ? lines.n_files : 0;
     g.file_numbers = mem_zalloc((g.n_file_numbers + 1) * sizeof *g.file_numbers);
     collect(&g);

@@ -38,6 +38,7 @@ struct symbol_object {
     bool debug_sought, dwarf_sought, symtab_read;
     struct dwarf *dwarf; /* NULL: none */
     struct err dwarf_error;
+    char *problem;     /* made when asked for; NULL: none */
     struct elf *debug; /* where the debug information and the symbols are; elf itself, or a file of its own */
     struct elf *mini, *other;      /* opened for their symbols only */
     const struct elf *with_symtab; /* one of all these; NULL: not sought yet */
@@ -103,6 +104,7 @@ static void object_free(struct symbol_object *o)
     mem_free(o->path);
     mem_free(o->root);
     mem_free(o->text);
+    mem_free(o->problem);
     mem_free(o);
 }
 
@@ -492,6 +494,18 @@ static void make_frames(const struct symbol_object *o, const struct hit *hits, s
             discriminator = 0;
         }
     }
+}
+
+const char *symbol_object_problem(struct symbol_object *o)
+{
+    pthread_mutex_lock(&o->lock);
+    const char *damage = o->dwarf ? dwarf_problem(o->dwarf) : NULL;
+    if (!o->problem && damage)
+        o->problem = mem_printf("%s: debug information is damaged: %s", o->debug->path, damage);
+    if (!o->problem && o->dwarf_error.code)
+        o->problem = mem_printf("no debug information: %s", o->dwarf_error.text);
+    pthread_mutex_unlock(&o->lock);
+    return o->problem;
 }
 
 /* ---- the image ---- */

@@ -67,6 +67,10 @@ struct symbol_result {
     struct symbol_frame *frames; /* innermost inlined callee first; none when nothing is known */
 };
 
+/* What is wrong with the debug information, as far as lookups came upon it: "no debug information: reason",
+ * or that it is damaged. NULL: nothing, or there is none. Lives as long as the symboliser. */
+const char *symbol_object_problem(struct symbol_object *o);
+
 /* Names for a batch of addresses of the object (any order, duplicates allowed). Never fails for a single
  * unknown address. Free the result with symbol_result_free. */
 int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n_addresses,
