@@ -342,6 +342,8 @@ bool pprof_print_help(const char *topic, struct buf *out)
     bool by_choice;
     const struct pprof_field *f = pprof_find_field(topic, &by_choice);
     if (!f) return false;
-    buf_printf(out, "%s\n\n", by_choice ? help_of_choice(topic, strlen(topic)) : f->help);
+    const char *help = by_choice ? help_of_choice(topic, strlen(topic)) : f->help;
+    if (!*help) return false; /* one that is set by its choices */
+    buf_printf(out, "%s\n\n", help);
     return true;
 }

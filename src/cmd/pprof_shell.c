@@ -60,7 +60,7 @@ static char **complete(const char *text, int start, int end)
     return strncmp(rl_line_buffer, "tags", 4) ? rl_completion_matches(text, next_function) : NULL;
 }
 
-/* ---- commands ---- */
+/* ---- commands: standard output is for reports alone, all other talk goes to standard error ---- */
 
 static void print_options(struct shell *s)
 {
@@ -100,7 +100,7 @@ static void print_options(struct shell *s)
             lines[k - 1] = swap;
         }
     for (size_t i = 0; i < n; i++) {
-        printf("%s\n", lines[i]);
+        fprintf(stderr, "%s\n", lines[i]);
         mem_free(lines[i]);
     }
 }
@@ -110,11 +110,12 @@ static void print_help(const char *topic)
     struct buf text = {0};
     if (!*topic) {
         pprof_print_usage(false, &text);
-        printf("%s\n  :   Clear focus/ignore/hide/tagfocus/tagignore\n\n  type \"help <cmd|option>\" for "
-               "more information\n",
-               buf_cstr(&text));
+        fprintf(stderr,
+                "%s  :   Clear focus/ignore/hide/tagfocus/tagignore\n\n  type \"help <cmd|option>\" for "
+                "more information\n",
+                buf_cstr(&text));
     } else if (pprof_print_help(topic, &text)) {
-        printf("%s", buf_cstr(&text));
+        fprintf(stderr, "%s", buf_cstr(&text));
     } else {
         fprintf(stderr, "Unknown command: %s\n", topic);
     }
@@ -145,9 +146,9 @@ static bool assign(struct shell *s, char *line)
     if (!equals && f->kind != FIELD_BOOL && !by_choice) {
         fprintf(stderr, "please specify a value, e.g. %s=<val>\n", name);
     } else if (!strcmp(name, "sample_index")) {
-        int index = profile_sample_index(s->p, value);
-        if (index < 0 || (size_t)index >= s->p->n_sample_types)
-            fprintf(stderr, "invalid sample_index \"%s\"\n", value);
+        size_t index;
+        if (profile_choose_sample(s->p, value, &index, &err))
+            fprintf(stderr, "%s\n", err.text);
         else
             s->config->report.sample_index = profile_text(s->p, s->p->sample_types[index].type);
     } else if (pprof_config_set(s->config, name, value, &err)) {
@@ -253,13 +254,13 @@ static void greet(struct shell *s)
     struct err err;
     int64_t total = 0;
     if (!report_profile_labels(s->p, &s->config->report, &text, &total, &err)) {
-        printf("%s", buf_cstr(&text));
+        fprintf(stderr, "%s", buf_cstr(&text));
         if (!total && s->p->n_sample_types > 1)
-            printf("No samples were found with the default sample value type.\nTry \"sample_index\" command "
-                   "to analyze different sample values.\n\n");
+            fprintf(stderr,
+                    "No samples were found with the default sample value type.\nTry \"sample_index\" command "
+                    "to analyze different sample values.\n\n");
     }
-    printf("Entering interactive mode (type \"help\" for commands, \"o\" for options)\n");
-    fflush(stdout);
+    fprintf(stderr, "Entering interactive mode (type \"help\" for commands, \"o\" for options)\n");
     buf_free(&text);
 }
 
@@ -269,11 +270,8 @@ static char *read_line(bool interactive)
     if (interactive) return readline("(pprof) ");
     char *line = NULL;
     size_t cap = 0;
-    printf("(pprof) ");
-    fflush(stdout);
     ssize_t n = getline(&line, &cap, stdin);
     if (n < 0) {
-        printf("\n");
         free(line);
         return NULL;
     }

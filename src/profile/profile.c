@@ -1,11 +1,14 @@
 /* profile.c - building and checking a profile; see profile.h. */
 #include "profile/profile.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 
 struct profile *profile_new(void)
 {
@@ -158,6 +161,25 @@ int profile_sample_index(const struct profile *p, const char *name)
     return -1;
 }
 
+int profile_choose_sample(const struct profile *p, const char *name, size_t *ret_index, struct err *err)
+{
+    if (!p->n_sample_types) return err_set(err, ERR_INPUT, "profile has no samples");
+    int index = *name ? profile_sample_index(p, name) : (int)profile_default_sample_index(p);
+    if (index >= 0) {
+        *ret_index = (size_t)index;
+        return 0;
+    }
+    if (!name[strspn(name, "+-0123456789")])
+        return err_set(err, ERR_INPUT, "sample_index %s is outside the range [0..%zu]", name,
+                       p->n_sample_types - 1);
+    struct buf names = {0};
+    for (size_t i = 0; i < p->n_sample_types; i++)
+        buf_printf(&names, "%s%s", i ? " " : "", profile_text(p, p->sample_types[i].type));
+    int rc = err_set(err, ERR_INPUT, "sample_index \"%s\" must be one of: [%s]", name, buf_cstr(&names));
+    buf_free(&names);
+    return rc;
+}
+
 static int check_ids(const char *kind, size_t n, const void *first, size_t stride, struct err *err)
 {
     struct idmap seen = {0};
@@ -190,16 +212,30 @@ static bool strings_are_known(const struct profile *p)
     return !largest || largest < p->strings.n_items;
 }
 
-/* Eight at a time: there may be a hundred million. */
-static uint32_t largest_of(const uint32_t *numbers, uint64_t n)
+enum { RUN_FRAMES = 1 << 20 };
+
+struct frames_check {
+    const struct profile *p;
+    atomic_bool is_wrong;
+};
+
+static void check_frames(void *context, size_t run, unsigned worker)
 {
-    uint32_t largest[8] = {0};
-    uint64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; k++) largest[k] = numbers[i + k] > largest[k] ? numbers[i + k] : largest[k];
-    for (; i < n; i++) largest[0] = numbers[i] > largest[0] ? numbers[i] : largest[0];
-    for (int k = 1; k < 8; k++) largest[0] = largest[k] > largest[0] ? largest[k] : largest[0];
-    return largest[0];
+    (void)worker;
+    struct frames_check *c = context;
+    uint64_t first = (uint64_t)run * RUN_FRAMES, n_frames = c->p->sample_location_start[c->p->n_samples];
+    uint64_t end = first + RUN_FRAMES < n_frames ? first + RUN_FRAMES : n_frames;
+    size_t n_wrong = 0;
+    for (uint64_t i = first; i < end; i++) n_wrong += c->p->sample_locations[i] >= c->p->n_locations;
+    if (n_wrong) c->is_wrong = true;
+}
+
+static bool frames_are_known(const struct profile *p) /* there may be a hundred million */
+{
+    struct frames_check c = {.p = p};
+    size_t n_runs = (size_t)((p->sample_location_start[p->n_samples] + RUN_FRAMES - 1) / RUN_FRAMES);
+    parallel_for(n_runs, n_runs > 1 ? parallel_width() : 1, check_frames, &c);
+    return !c.is_wrong;
 }
 
 int profile_check(const struct profile *p, struct err *err)
@@ -225,9 +261,7 @@ int profile_check(const struct profile *p, struct err *err)
                 p->sample_label_start[s] > p->sample_label_start[s + 1])
                 return err_set(err, ERR_INPUT, "sample %zu: frames out of order", s);
         }
-        uint64_t n_frames = p->sample_location_start[p->n_samples];
-        if (n_frames && largest_of(p->sample_locations, n_frames) >= p->n_locations)
-            return err_set(err, ERR_INPUT, "a sample has no such location");
+        if (!frames_are_known(p)) return err_set(err, ERR_INPUT, "a sample has no such location");
     }
     return 0;
 }

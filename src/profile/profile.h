@@ -157,6 +157,9 @@ size_t profile_default_sample_index(const struct profile *p);
 /* name: a type ("alloc_space"), the same without "inuse_" ("space"), or a number; -1 when there is none. */
 int profile_sample_index(const struct profile *p, const char *name);
 
+/* The same, "" being the default; when there is none, ERR_INPUT says what there is. */
+int profile_choose_sample(const struct profile *p, const char *name, size_t *ret_index, struct err *err);
+
 /* Every index in range, ids unique and not 0, string 0 empty: what readers promise and tests assert. 0, or
  * ERR_INPUT. */
 int profile_check(const struct profile *p, struct err *err);

@@ -260,22 +260,11 @@ static void describe_filters(const struct report_options *o, struct buf *out)
 static int choose_sample(struct report *r, struct err *err)
 {
     struct profile *p = r->p;
-    if (!p->n_sample_types) return err_set(err, ERR_INPUT, "profile has no samples");
-    int index = *r->o.sample_index ? profile_sample_index(p, r->o.sample_index)
-                                   : (int)profile_default_sample_index(p);
-    if (index < 0) {
-        struct buf names = {0};
-        for (size_t i = 0; i < p->n_sample_types; i++)
-            buf_printf(&names, "%s%s", i ? " " : "", profile_text(p, p->sample_types[i].type));
-        err_set(err, ERR_INPUT, "sample_index \"%s\" must be one of: [%s]", r->o.sample_index,
-                buf_cstr(&names));
-        buf_free(&names);
-        return ERR_INPUT;
-    }
-    r->sample_index = (size_t)index;
-    r->sample_type =
-        mem_printf("%s%s", r->o.mean ? "mean_" : "", profile_text(p, p->sample_types[index].type));
-    r->sample_unit = profile_text(p, p->sample_types[index].unit);
+    int rc = profile_choose_sample(p, r->o.sample_index, &r->sample_index, err);
+    if (rc) return rc;
+    const struct value_type *type = &p->sample_types[r->sample_index];
+    r->sample_type = mem_printf("%s%s", r->o.mean ? "mean_" : "", profile_text(p, type->type));
+    r->sample_unit = profile_text(p, type->unit);
     return 0;
 }
 

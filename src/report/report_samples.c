@@ -198,10 +198,11 @@ static void raw_location(const struct profile *p, const struct location *l, stru
     }
 }
 
-/* A location's number and a space, made once and copied for every frame. */
+/* A location's number and a space, made once and copied for every frame. Small, so that all of them stay in
+ * the cache; a number of more digits is written anew each time. */
 struct id_text {
-    char text[23];
-    uint8_t len;
+    char text[7];
+    uint8_t len; /* 0: too long */
 };
 
 static void raw_locations(void *context, size_t first, size_t end, struct buf *out)
@@ -210,6 +211,8 @@ static void raw_locations(void *context, size_t first, size_t end, struct buf *o
     for (size_t i = first; i < end; i++) raw_location(p, &p->locations[i], out);
 }
 
+enum { MAX_ID_TEXT = 22 };
+
 struct raw_writing {
     struct report *r;
     struct id_text *ids; /* by location */
@@ -217,8 +220,12 @@ struct raw_writing {
 
 static struct id_text id_text(uint64_t id)
 {
-    struct id_text t;
-    t.len = (uint8_t)snprintf(t.text, sizeof t.text, "%llu ", (unsigned long long)id);
+    struct id_text t = {0};
+    char text[24];
+    int len = snprintf(text, sizeof text, "%llu ", (unsigned long long)id);
+    if ((size_t)len > sizeof t.text) return t;
+    memcpy(t.text, text, (size_t)len);
+    t.len = (uint8_t)len;
     return t;
 }
 
@@ -235,13 +242,15 @@ static void raw_samples(void *context, size_t first, size_t end, struct buf *out
         }
         buf_str(out, ": ");
         size_t depth = profile_sample_depth(p, s);
-        buf_reserve(out, depth * sizeof w->ids->text);
+        buf_reserve(out, depth * MAX_ID_TEXT);
         char *at = out->data + out->len;
         for (size_t i = 0; i < depth; i++) {
             const struct id_text *id = &w->ids[frames[i]];
-            memcpy(at, id->text, sizeof id->text); /* a fixed size is the fastest copy; the next one
-                                                      overwrites what is too much */
-            at += id->len;
+            memcpy(at, id, sizeof *id); /* a fixed size is the fastest copy; the next one overwrites what is
+                                           too much */
+            at += id->len
+                      ? id->len
+                      : snprintf(at, MAX_ID_TEXT, "%llu ", (unsigned long long)p->locations[frames[i]].id);
         }
         out->len = (size_t)(at - out->data);
         buf_char(out, '\n');

@@ -63,7 +63,10 @@ char *simple_name(const char *name, enum name_detail detail)
     if (has_meaningful_brackets(name)) return mem_strdup(name);
     struct buf out = {0};
     for (const char *s = name; *s;) {
-        size_t n = operator_len(s, name);
+        size_t n = strcspn(s, "o(<"); /* only "operator" and brackets are looked at */
+        buf_add(&out, s, n);
+        s += n;
+        n = operator_len(s, name);
         if (n) {
             buf_add(&out, s, n);
             s += n;
@@ -88,7 +91,7 @@ char *simple_name(const char *name, enum name_detail detail)
                 s += 6;
             continue;
         }
-        buf_char(&out, *s++);
+        if (*s) buf_char(&out, *s++);
     }
     while (out.len && out.data[out.len - 1] == ' ') out.len--;
     return buf_take(&out);

@@ -1,6 +1,7 @@
 /* source.c - see source.h. Files are read once and kept. */
 #include "report/source.h"
 
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,16 +94,19 @@ static int open_source(struct source_reader *r, const char *name, struct bytes *
     for (const char *at = r->search_path; *at;) {
         size_t n = strcspn(at, ":");
         char *folder = mem_strndup(at, n);
-        for (size_t len = n; len;) { /* the folder itself, then each one above it */
-            char *path = mem_printf("%.*s/%s", (int)len, folder, file);
+        for (bool is_top = !n; !is_top;) { /* the folder itself, then each one above it */
+            char *path = mem_printf("%s/%s", folder, file);
             int rc = file_read(path, MAX_SOURCE_BYTES, bytes, NULL);
             mem_free(path);
             if (!rc) {
                 mem_free(folder);
                 return 0;
             }
-            while (len && folder[len - 1] != '/') len--;
-            while (len && folder[len - 1] == '/') len--;
+            char *copy = mem_strdup(folder), *above = mem_strdup(dirname(copy));
+            is_top = !strcmp(above, folder); /* "/", or "." for a relative one */
+            mem_free(copy);
+            mem_free(folder);
+            folder = above;
         }
         mem_free(folder);
         at += n + (at[n] == ':');
