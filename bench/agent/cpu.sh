@@ -12,14 +12,19 @@ run=("$work/cpu" "${MILLIONS:-300}")
 gperftools=$(library_of libprofiler.so.0)
 async=$(find "${XDG_CACHE_HOME:-$HOME/.cache}/procprof" -name libasyncProfiler.so 2>/dev/null | head -1)
 
-figure handler "$work/handler" hot
-figure handler-spread "$work/handler" spread
+for path in timer event; do
+    for place in hot spread; do figure "handler-$path-$place" "$work/handler" $path $place; done
+done
+figure sleep "$work/cpu" idle
+figure sleep-idle env LD_PRELOAD="$library" "$(ours)" "$work/cpu" idle
 figure plain env "${run[@]}"
 figure idle env LD_PRELOAD="$library" "$(ours)" "${run[@]}"
 for hz in 100 1000; do
     figure "empty-$hz" "${run[@]}" empty "$hz"
     figure "events-$hz" env LD_PRELOAD="$library" "$(ours)" "${run[@]}" "$hz"
     figure "timers-$hz" env LD_PRELOAD="$library" "$(ours perf=0)" "${run[@]}" "$hz"
+    figure "events-own-$hz" env LD_PRELOAD="$library" "$(ours)" "${run[@]}" "$hz" own
+    figure "timers-own-$hz" env LD_PRELOAD="$library" "$(ours perf=0)" "${run[@]}" "$hz" own
     [ -z "$gperftools" ] || figure "gperftools-$hz" env LD_PRELOAD="$gperftools" CPUPROFILE="$work/prof" CPUPROFILE_FREQUENCY="$hz" "${run[@]}"
     [ -z "$gperftools" ] || figure "gperftools-threads-$hz" env LD_PRELOAD="$gperftools" CPUPROFILE="$work/prof" CPUPROFILE_FREQUENCY="$hz" \
         CPUPROFILE_PER_THREAD_TIMERS=1 "${run[@]}"
@@ -29,9 +34,22 @@ done
 measure "${ROUNDS:-5}"
 
 echo "the handler by itself, 30 frames (delivery of the signal not counted; goal 1000 ns)"
-for name in handler handler-spread; do
-    awk -v text="$name" -v got="$(best $name)" 'BEGIN { printf "  %-58s %8.0f ns   goal 1000: %s\n", text == "handler" ? "always the same stack" : "64 stacks in turn",
-        got, got <= 1000 ? "met" : "MISSED" }'
+for path in event timer; do
+    for place in hot spread; do
+        text="$([ $path = event ] && echo "perf event" || echo "CPU timer"), $([ $place = hot ] && echo "always the same stack" || echo "64 stacks in turn")"
+        awk -v text="$text" -v got="$(best "handler-$path-$place")" 'BEGIN {
+            printf "  %-58s %8.0f ns   goal 1000: %s\n", text, got, got == "" ? "no figure" : got <= 1000 ? "met" : "MISSED" }'
+    done
+done
+echo "a process that sleeps: its CPU time a second"
+for name in sleep sleep-idle; do
+    awk -v text="$([ $name = sleep ] && echo plain || echo "  procprof in the process, nothing asked")" -v got="$(best $name)" 'BEGIN { printf "  %-58s %8.0f us\n", text, got }'
+done
+echo "the library's own threads while a profile is taken (they look for new threads; with CPU timers also for late ones)"
+for hz in 100 1000; do
+    for way in events timers; do
+        awk -v text="  $hz Hz, $way" -v got="$(best "$way-own-$hz")" 'BEGIN { printf "  %-58s %8.0f us a second   %.2f %% of a CPU\n", text, got, got / 1e4 }'
+    done
 done
 row() { # TEXT NAME
     local got base

@@ -20,7 +20,7 @@ measure() {
     local round name got
     for ((round = 0; round < $1; round++)); do
         for name in "${names[@]}"; do
-            got=$(cd "$work" && eval "${commands[$name]}" 2>"$work/err" | grep -E '^[0-9.]+$' | tail -1) || true
+            got=$(cd "$work" && eval "timeout 120 ${commands[$name]}" 2>"$work/err" </dev/null | grep -E '^[0-9.]+$' | tail -1) || true
             [ -n "$got" ] || { echo "$name: no figure: $(tail -2 "$work/err")" >&2; continue; }
             results[$name]+=" $got"
         done

@@ -39,6 +39,7 @@ static void after_fork_in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     epoch_reset(&sampler_epoch);
+    sampler_own_tid = 0;
     server_forked();
     threads_forked();
     tables_forked();

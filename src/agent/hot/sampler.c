@@ -11,7 +11,7 @@
 struct sampler sampler_of[SAMPLER_COUNT];
 struct epoch sampler_epoch;
 _Atomic uint32_t sampler_event_thread[SAMPLER_MAX_EVENT_FD];
-_Thread_local uint32_t sampler_label_set;
+_Thread_local uint32_t sampler_label_set, sampler_own_tid;
 
 static void count(struct sampler *s, struct stack_table *table, struct sampler_thread *thread, int64_t n,
                   enum sampler_state state, void *ucontext)
@@ -35,8 +35,8 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
  * number is another thread's by then, whose clock has nothing to do with ours. */
 static bool is_ours(const struct sampler_thread *thread)
 {
-    return (uint32_t)raw_syscall4(SYS_gettid, 0, 0, 0, 0) ==
-           atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    if (!sampler_own_tid) sampler_own_tid = (uint32_t)raw_syscall4(SYS_gettid, 0, 0, 0, 0);
+    return sampler_own_tid == atomic_load_explicit(&thread->tid, memory_order_relaxed);
 }
 
 /* How many samples of this thread are due since the last time, by its own clock: signals of events do not

@@ -47,6 +47,9 @@ extern _Atomic uint32_t sampler_event_thread[SAMPLER_MAX_EVENT_FD];
 /* The label set of this thread (labels.h); 0: none. */
 extern _Thread_local uint32_t sampler_label_set;
 
+/* Of this thread, once it was sampled; 0 before. The child of a fork sets it back. */
+extern _Thread_local uint32_t sampler_own_tid;
+
 /* What a signal carries in si_value: the mark, the sampler, the index into threads. */
 #define SAMPLER_MARK 0x9f5e0000u
 static inline void *sampler_signal_value(unsigned sampler, uint32_t thread)
