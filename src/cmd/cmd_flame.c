@@ -256,7 +256,7 @@ static int run_flame(int argc, char **argv)
 {
     struct flame_arguments a = {0};
     struct option table[N_COMMON_OPTIONS + 16];
-    add_flame_options(&a, table, report_common_options(&a.common, table));
+    add_flame_options(&a, table, report_common_options(&a.common, USES_ALL, table));
     struct options_help help = {
         "procprof flame [OPTIONS] PROFILE... > out.svg",
         "A flame graph as one SVG file that needs nothing else: click to zoom, search, reset, keyboard; zoom "
@@ -285,7 +285,7 @@ static int run_diff(int argc, char **argv)
     struct flame_arguments a = {0};
     struct option table[N_COMMON_OPTIONS + 18];
     bool flame = false;
-    size_t n_options = add_flame_options(&a, table, report_common_options(&a.common, table));
+    size_t n_options = add_flame_options(&a, table, report_common_options(&a.common, USES_ALL, table));
     table[n_options++] = (struct option){
         0, "flame", OPTION_FLAG, &flame, NULL, "a flame graph of the change (SVG), red grew, blue shrank"};
     table[n_options] = (struct option){0};

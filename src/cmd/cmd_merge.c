@@ -30,10 +30,10 @@ static int run_merge(int argc, char **argv)
 {
     struct report_arguments a = {0};
     struct option table[N_COMMON_OPTIONS + 4];
-    size_t n_options = report_common_options(&a, table);
     int64_t level = 6;
     const char *to = NULL;
     bool converting = !strcmp(argv[0], "convert");
+    size_t n_options = report_common_options(&a, converting ? USES_ALL : USES_FILTERS | USES_NAMES, table);
     table[n_options++] = (struct option){0, "level", OPTION_INT, &level, "N", "gzip level, 0 (none) to 12"};
     if (converting)
         table[n_options++] = (struct option){
@@ -56,14 +56,21 @@ static int run_merge(int argc, char **argv)
     static const struct {
         const char *name;
         enum report_format format;
-    } forms[] = {{"collapsed", REPORT_COLLAPSED}, {"folded", REPORT_COLLAPSED}, {"raw", REPORT_RAW},
-                 {"callgrind", REPORT_CALLGRIND}, {"csv", REPORT_CSV},          {"json", REPORT_JSON}};
+        unsigned uses; /* besides filters and names */
+    } forms[] = {{"collapsed", REPORT_COLLAPSED, USES_SAMPLE | USES_BY},
+                 {"folded", REPORT_COLLAPSED, USES_SAMPLE | USES_BY},
+                 {"raw", REPORT_RAW, 0},
+                 {"callgrind", REPORT_CALLGRIND, USES_SAMPLE | USES_MEAN | USES_UNIT | USES_ORDER},
+                 {"csv", REPORT_CSV, USES_SAMPLE | USES_MEAN | USES_BY | USES_ORDER | USES_COUNT},
+                 {"json", REPORT_JSON, USES_SAMPLE | USES_MEAN | USES_BY | USES_ORDER | USES_COUNT}};
     int form = -1;
     if (!to) to = form_of(a.output);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(forms[i].name, to)) form = (int)i;
     if (form < 0 && strcmp(to, "pprof") && strcmp(to, "proto"))
         return command_failf("--to %s: choose pprof, collapsed, raw, callgrind, csv or json", to), 2;
+    const char *useless = report_useless_option(&a, form >= 0 ? forms[form].uses : 0);
+    if (useless) return command_failf("--%s has no effect on %s", useless, to), 2;
     struct profile *p;
     struct err err;
     a.shows_one_value = form >= 0 && forms[form].format != REPORT_RAW;

@@ -90,7 +90,10 @@ static int run_view(int argc, char **argv)
     const struct view *v = find_view(argv[0]);
     struct report_arguments a = {0};
     struct option table[N_COMMON_OPTIONS + 8];
-    size_t n_options = report_common_options(&a, table);
+    unsigned uses = v->format == REPORT_COMMENTS ? 0
+                    : v->format == REPORT_RAW    ? USES_FILTERS | USES_NAMES
+                                                 : USES_ALL;
+    size_t n_options = report_common_options(&a, uses, table);
     if (v->format == REPORT_DOT || v->format == REPORT_CALLGRIND)
         table[n_options++] = (struct option){0,           "call-tree",
                                              OPTION_FLAG, &a.o.call_tree,

@@ -1,6 +1,8 @@
 /* main.c - finds the command and runs it. */
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +57,41 @@ static const struct command *find(const char *name, const char *group)
     return NULL;
 }
 
+/* How many letters must be changed, added, left out or swapped with the next one. */
+static size_t typing_distance(const char *a, const char *b)
+{
+    enum { MAX_LEN = 31 };
+    size_t n_a = strlen(a), n_b = strlen(b), d[MAX_LEN + 1][MAX_LEN + 1];
+    if (n_a > MAX_LEN || n_b > MAX_LEN) return SIZE_MAX;
+    for (size_t i = 0; i <= n_a; i++)
+        for (size_t k = 0; k <= n_b; k++) {
+            if (!i || !k) {
+                d[i][k] = i + k;
+                continue;
+            }
+            size_t least = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+            if (d[i - 1][k] + 1 < least) least = d[i - 1][k] + 1;
+            if (d[i][k - 1] + 1 < least) least = d[i][k - 1] + 1;
+            bool is_swap = i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1];
+            if (is_swap && d[i - 2][k - 2] + 1 < least) least = d[i - 2][k - 2] + 1;
+            d[i][k] = least;
+        }
+    return d[n_a][n_b];
+}
+
+static const char *nearest_command(const char *name)
+{
+    size_t least = strlen(name) < 3 ? 2 : 3; /* further off is no typing mistake any more */
+    const char *nearest = NULL;
+    for (const struct command *c = first_command; c; c = c->next) {
+        size_t distance = typing_distance(name, c->name);
+        if (distance >= least || distance >= strlen(c->name)) continue;
+        least = distance;
+        nearest = c->name;
+    }
+    return nearest;
+}
+
 static void print_usage(FILE *to)
 {
     static const char *const groups[][2] = {
@@ -100,7 +137,10 @@ int main(int argc, char **argv)
     }
     command = find(argv[1], NULL);
     if (!command) {
-        fprintf(stderr, "procprof: there is no command '%s'; 'procprof --help' lists them\n", argv[1]);
+        const char *nearest = nearest_command(argv[1]);
+        fprintf(stderr, "procprof: there is no command '%s'; ", argv[1]);
+        if (nearest) fprintf(stderr, "did you mean '%s'? ", nearest);
+        fprintf(stderr, "'procprof --help' lists them\n");
         return 2;
     }
     return command->run(argc - 1, argv + 1);

@@ -160,6 +160,7 @@ int pprof_run(struct profile *p, const struct pprof_command *command, const char
     profile_free(p);
     if (!rc && command->graphviz) rc = make_picture(command, &text, err);
     if (streams) {
+        if (rc) text.len = 0; /* a report that failed prints nothing, but what has gone out already */
         if (buf_flush(&text) && text.write_errno != EPIPE && !rc)
             rc = err_errno(err, text.write_errno, "standard output: cannot write");
     } else if (!rc && !(command->is_proto && *config->output)) {

@@ -11,48 +11,88 @@
 #include "cmd/command.h"
 #include "profile/unit.h"
 
-size_t report_common_options(struct report_arguments *a, struct option *table)
+size_t report_common_options(struct report_arguments *a, unsigned uses, struct option *table)
 {
     a->o = report_options_default(REPORT_TEXT);
     a->sample = a->granularity = a->symbolize = "";
     a->unit = "minimum";
-    const struct option common[] = {
-        {'o', "output", OPTION_TEXT, &a->output, "FILE", "write there instead of standard output"},
-        {'s', "sample", OPTION_TEXT, &a->sample, "TYPE",
-         "which value: cpu, inuse_space, alloc_objects ... or its number"},
-        {'u', "unit", OPTION_TEXT, &a->unit, "UNIT",
-         "show values in ms, seconds, MB ..., or auto for each its own"},
-        {'b', "base", OPTION_LIST, &a->base, "FILE", "subtract this profile (several add up)"},
-        {0, "diff-base", OPTION_LIST, &a->diff_base, "FILE",
-         "compare with this profile: percentages are of it"},
-        {0, "normalize", OPTION_FLAG, &a->o.normalize, NULL, "scale to the base's total before comparing"},
-        {0, "by", OPTION_TEXT, &a->granularity, "WHAT",
-         "functions, filefunctions, files, lines or addresses"},
-        {'c', "cum", OPTION_FLAG, &a->cum, NULL, "order by inclusive weight"},
-        {'n', "count", OPTION_INT, &a->o.nodecount, "N", "show at most N"},
-        {'a', "all", OPTION_FLAG, &a->all, NULL, "leave nothing out, however small"},
-        {'f', "focus", OPTION_TEXT, &a->o.focus, "REGEX", "only stacks with a matching frame"},
-        {'i', "ignore", OPTION_TEXT, &a->o.ignore, "REGEX", "no stacks with a matching frame"},
-        {0, "hide", OPTION_TEXT, &a->o.hide, "REGEX", "leave matching frames out of their stacks"},
-        {0, "show", OPTION_TEXT, &a->o.show, "REGEX", "only matching frames"},
-        {0, "show-from", OPTION_TEXT, &a->o.show_from, "REGEX", "cut stacks above the matching frame"},
-        {0, "prune-from", OPTION_TEXT, &a->o.prune_from, "REGEX", "cut stacks below the matching frame"},
-        {'t', "tag-focus", OPTION_TEXT, &a->o.tagfocus, "EXPR",
-         "only samples with such labels: key=value, 1kb:10kb, ..."},
-        {0, "tag-ignore", OPTION_TEXT, &a->o.tagignore, "EXPR", "no samples with such labels"},
-        {0, "tag-root", OPTION_TEXT, &a->o.tagroot, "KEY,...", "frames of label values at the root"},
-        {0, "tag-leaf", OPTION_TEXT, &a->o.tagleaf, "KEY,...", "frames of label values at the leaf"},
-        {0, "no-inlines", OPTION_FLAG, &a->o.noinlines, NULL, "count inlined functions as their caller"},
-        {0, "mean", OPTION_FLAG, &a->o.mean, NULL, "average over the first value (bytes per object ...)"},
-        {'e', "exe", OPTION_TEXT, &a->binary, "FILE", "the program that was profiled"},
-        {0, "path", OPTION_LIST, &a->path, "DIR", "look for binaries and debug files there too"},
-        {0, "no-symbols", OPTION_FLAG, &a->no_names, NULL, "do not look for names"},
-        {0, "names", OPTION_TEXT, &a->names, "HOW", "simple (default), templates, full or mangled"},
-        {0, "seconds", OPTION_DURATION, &a->seconds, "TIME", "for URLs: how long to collect"},
+    const struct {
+        unsigned uses;
+        struct option option;
+    } common[] = {
+        {0, {'o', "output", OPTION_TEXT, &a->output, "FILE", "write there instead of standard output"}},
+        {USES_SAMPLE,
+         {'s', "sample", OPTION_TEXT, &a->sample, "TYPE",
+          "which value: cpu, inuse_space, alloc_objects ... or its number"}},
+        {USES_UNIT,
+         {'u', "unit", OPTION_TEXT, &a->unit, "UNIT",
+          "show values in ms, seconds, MB ..., or auto for each its own"}},
+        {0, {'b', "base", OPTION_LIST, &a->base, "FILE", "subtract this profile (several add up)"}},
+        {0,
+         {0, "diff-base", OPTION_LIST, &a->diff_base, "FILE",
+          "compare with this profile: percentages are of it"}},
+        {0,
+         {0, "normalize", OPTION_FLAG, &a->o.normalize, NULL, "scale to the base's total before comparing"}},
+        {USES_BY,
+         {0, "by", OPTION_TEXT, &a->granularity, "WHAT",
+          "functions, filefunctions, files, lines or addresses"}},
+        {USES_ORDER, {'c', "cum", OPTION_FLAG, &a->cum, NULL, "order by inclusive weight"}},
+        {USES_COUNT, {'n', "count", OPTION_INT, &a->o.nodecount, "N", "show at most N"}},
+        {USES_COUNT, {'a', "all", OPTION_FLAG, &a->all, NULL, "leave nothing out, however small"}},
+        {USES_FILTERS,
+         {'f', "focus", OPTION_TEXT, &a->o.focus, "REGEX", "only stacks with a matching frame"}},
+        {USES_FILTERS,
+         {'i', "ignore", OPTION_TEXT, &a->o.ignore, "REGEX", "no stacks with a matching frame"}},
+        {USES_FILTERS,
+         {0, "hide", OPTION_TEXT, &a->o.hide, "REGEX", "leave matching frames out of their stacks"}},
+        {USES_FILTERS, {0, "show", OPTION_TEXT, &a->o.show, "REGEX", "only matching frames"}},
+        {USES_FILTERS,
+         {0, "show-from", OPTION_TEXT, &a->o.show_from, "REGEX", "cut stacks above the matching frame"}},
+        {USES_FILTERS,
+         {0, "prune-from", OPTION_TEXT, &a->o.prune_from, "REGEX", "cut stacks below the matching frame"}},
+        {USES_FILTERS,
+         {'t', "tag-focus", OPTION_TEXT, &a->o.tagfocus, "EXPR",
+          "only samples with such labels: key=value, 1kb:10kb, ..."}},
+        {USES_FILTERS,
+         {0, "tag-ignore", OPTION_TEXT, &a->o.tagignore, "EXPR", "no samples with such labels"}},
+        {USES_FILTERS,
+         {0, "tag-root", OPTION_TEXT, &a->o.tagroot, "KEY,...", "frames of label values at the root"}},
+        {USES_FILTERS,
+         {0, "tag-leaf", OPTION_TEXT, &a->o.tagleaf, "KEY,...", "frames of label values at the leaf"}},
+        {USES_FILTERS,
+         {0, "no-inlines", OPTION_FLAG, &a->o.noinlines, NULL, "count inlined functions as their caller"}},
+        {USES_MEAN,
+         {0, "mean", OPTION_FLAG, &a->o.mean, NULL, "average over the first value (bytes per object ...)"}},
+        {USES_NAMES, {'e', "exe", OPTION_TEXT, &a->binary, "FILE", "the program that was profiled"}},
+        {USES_NAMES,
+         {0, "path", OPTION_LIST, &a->path, "DIR", "look for binaries and debug files there too"}},
+        {USES_NAMES, {0, "no-symbols", OPTION_FLAG, &a->no_names, NULL, "do not look for names"}},
+        {USES_NAMES,
+         {0, "names", OPTION_TEXT, &a->names, "HOW", "simple (default), templates, full or mangled"}},
+        {0, {0, "seconds", OPTION_DURATION, &a->seconds, "TIME", "for URLs: how long to collect"}},
     };
-    size_t n = sizeof common / sizeof *common;
-    memcpy(table, common, sizeof common);
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        if (!common[i].uses || common[i].uses & uses) table[n++] = common[i].option;
     return n;
+}
+
+const char *report_useless_option(const struct report_arguments *a, unsigned uses)
+{
+    const struct {
+        unsigned uses;
+        bool is_given;
+        const char *name;
+    } options[] = {{USES_SAMPLE, *a->sample, "sample"},
+                   {USES_MEAN, a->o.mean, "mean"},
+                   {USES_UNIT, strcmp(a->unit, "minimum") != 0, "unit"},
+                   {USES_BY, *a->granularity, "by"},
+                   {USES_ORDER, a->cum, "cum"},
+                   {USES_COUNT, a->o.nodecount != report_options_default(REPORT_TEXT).nodecount, "count"},
+                   {USES_COUNT, a->all, "all"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].is_given && !(options[i].uses & uses)) return options[i].name;
+    return NULL;
 }
 
 static void print_warning(void *context, const char *text)

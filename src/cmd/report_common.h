@@ -18,9 +18,26 @@ struct report_arguments {
 
 enum { N_COMMON_OPTIONS = 28 };
 
-/* Fills table with the common options; returns how many. The caller adds its own behind them and an entry
- * without a name. */
-size_t report_common_options(struct report_arguments *a, struct option *table);
+/* What a report makes use of, besides where its profiles come from. */
+enum report_uses {
+    USES_SAMPLE = 1,   /* one of the values of each sample */
+    USES_MEAN = 2,     /* and its average */
+    USES_UNIT = 4,     /* writes values for people */
+    USES_BY = 8,       /* sums up by function, file ... */
+    USES_ORDER = 16,   /* sorts */
+    USES_COUNT = 32,   /* leaves small ones out */
+    USES_FILTERS = 64, /* takes a part of the samples or of their frames */
+    USES_NAMES = 128,  /* has names of functions in it */
+    USES_ALL = 255
+};
+
+/* Fills table with the common options that a report with these uses has; returns how many. The caller adds
+ * its own behind them and an entry without a name. */
+size_t report_common_options(struct report_arguments *a, unsigned uses, struct option *table);
+
+/* For a command whose report is known only after its options: the name of one that was given and has no
+ * effect with these uses, or NULL. */
+const char *report_useless_option(const struct report_arguments *a, unsigned uses);
 
 /* Loads the profiles named in argv[1..n], sets a->o from the options. On failure the message was printed;
  * returns the exit status. */
