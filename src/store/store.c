@@ -29,7 +29,23 @@ static int64_t machine_now_ms(void)
 
 /* ---- records: an array by time; new ones nearly always come last, old ones nearly always go first ---- */
 
-static size_t record_place(const struct store *s, int64_t time_ms, int64_t id)
+struct record *record_push(struct store *s)
+{
+    size_t before = (size_t)(s->records - s->room);
+    if (before + s->n_records == s->cap_room) {
+        if (before >
+            s->cap_room / 2) { /* as many as went since the last time are moved: nothing beside them */
+            memmove(s->room, s->records, s->n_records * sizeof *s->records);
+            before = 0;
+        } else {
+            s->room = mem_grow(s->room, &s->cap_room, s->cap_room + 1, sizeof *s->room);
+        }
+        s->records = s->room + before;
+    }
+    return &s->records[s->n_records++];
+}
+
+size_t record_place(const struct store *s, int64_t time_ms, int64_t id)
 {
     size_t low = 0, high = s->n_records;
     while (low < high) {
@@ -46,7 +62,7 @@ static size_t record_place(const struct store *s, int64_t time_ms, int64_t id)
 void record_insert(struct store *s, const struct record *r)
 {
     size_t at = record_place(s, r->time_ms, r->id);
-    (void)VEC_PUSH(s->records, s->n_records, s->cap_records);
+    (void)record_push(s);
     memmove(&s->records[at + 1], &s->records[at], (s->n_records - 1 - at) * sizeof *r);
     s->records[at] = *r;
     s->total_bytes += r->size_bytes + r->derived_bytes;
@@ -160,7 +176,7 @@ void store_close(struct store *s)
     if (s->lock_fd >= 0) close(s->lock_fd);
     for (size_t i = 0; i < s->n_folders; i++) mem_free(s->folders[i].dir);
     mem_free(s->folders);
-    mem_free(s->records);
+    mem_free(s->room);
     strtab_free(&s->texts);
     pthread_cond_destroy(&s->retention_wake);
     pthread_mutex_destroy(&s->db_lock);

@@ -37,8 +37,9 @@ struct store {
     int64_t (*now_ms)(void);
     bool durable;
 
-    struct record *records; /* by time, then id */
-    size_t n_records, cap_records;
+    struct record *records; /* by time, then id; a part of room, which has space before and behind it */
+    struct record *room;
+    size_t n_records, cap_room, n_cannot_delete;
     struct strtab texts;
     int64_t total_bytes, last_id;
     struct folder *folders;
@@ -59,6 +60,9 @@ struct store {
 /* With `lock` held. */
 struct record *record_by_id(struct store *s, int64_t id);
 void record_insert(struct store *s, const struct record *r);
+/* The first record that is not before (time_ms, id). */
+size_t record_place(const struct store *s, int64_t time_ms, int64_t id);
+struct record *record_push(struct store *s); /* behind the last one, not filled in */
 void record_copy(struct store *s, const struct record *r, struct store_profile *out);
 bool record_remove(struct store *s, int64_t id, struct store_profile *ret_removed);
 int64_t record_new_id(struct store *s);

@@ -233,7 +233,7 @@ int store_load(struct store *s, struct err *err)
                 r.id = record_new_id(s);
                 index_insert(s, &r, "");
             }
-            *VEC_PUSH(s->records, s->n_records, s->cap_records) = r;
+            *record_push(s) = r;
             s->total_bytes += r.size_bytes + r.derived_bytes;
         }
         mem_free(found);

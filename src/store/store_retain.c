@@ -30,31 +30,44 @@ int unlink_profile(struct store *s, const struct store_profile *p)
     return why;
 }
 
-/* Removes these (in the order of the records) from disk and index. Returns how many went. */
-static size_t remove_batch(struct store *s, const struct store_profile *victims, size_t n)
+/* Takes what went out of the records: victims stand in the same order. They are nearly always the first ones,
+ * and whatever is before the last of them is moved up, so that the many behind it stay where they are. */
+static size_t forget_victims(struct store *s, const struct store_profile *victims, const uint8_t *failed,
+                             size_t n)
 {
-    uint8_t failed[BATCH] = {0};
-    size_t n_gone = 0, out = 0, v = 0;
-    pthread_mutex_lock(&s->change);
-    for (size_t i = 0; i < n; i++) failed[i] = unlink_profile(s, &victims[i]) != 0;
-    pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < s->n_records; i++) {
+    const struct store_profile *last = &victims[n - 1];
+    size_t end = record_place(s, last->time_ms, last->id + 1), n_gone = 0, v = n;
+    for (size_t i = end, to = end; i-- > 0;) {
         struct record *r = &s->records[i];
-        /* Victims stand in the same order; one that somebody else removed meanwhile is passed over. */
-        while (v < n && (victims[v].time_ms < r->time_ms ||
-                         (victims[v].time_ms == r->time_ms && victims[v].id < r->id)))
-            v++;
-        bool is_victim = v < n && victims[v].id == r->id;
-        if (is_victim && failed[v]) r->cannot_delete = true;
-        if (is_victim && !failed[v]) {
+        /* One that somebody else removed meanwhile is passed over. */
+        while (v && (victims[v - 1].time_ms > r->time_ms ||
+                     (victims[v - 1].time_ms == r->time_ms && victims[v - 1].id > r->id)))
+            v--;
+        bool is_victim = v && victims[v - 1].id == r->id;
+        if (is_victim && !failed[v - 1]) {
             s->total_bytes -= r->size_bytes + r->derived_bytes;
             n_gone++;
             continue;
         }
-        if (out != i) s->records[out] = *r;
-        out++;
+        if (is_victim && !r->cannot_delete) {
+            r->cannot_delete = true;
+            s->n_cannot_delete++;
+        }
+        if (--to != i) s->records[to] = *r;
     }
-    s->n_records = out;
+    s->records += n_gone;
+    s->n_records -= n_gone;
+    return n_gone;
+}
+
+/* Removes these (in the order of the records) from disk and index. Returns how many went. */
+static size_t remove_batch(struct store *s, const struct store_profile *victims, size_t n)
+{
+    uint8_t failed[BATCH] = {0};
+    pthread_mutex_lock(&s->change);
+    for (size_t i = 0; i < n; i++) failed[i] = unlink_profile(s, &victims[i]) != 0;
+    pthread_mutex_lock(&s->lock);
+    size_t n_gone = forget_victims(s, victims, failed, n);
     s->counts.n_removed += n_gone;
     for (size_t i = 0; i < n; i++) s->counts.n_remove_failed += failed[i];
     pthread_mutex_unlock(&s->lock);
@@ -110,7 +123,8 @@ size_t store_retain(struct store *s, const struct store_limits *limits, int64_t 
     int64_t next_ms;
     /* Those that could not be deleted may be deletable by now. */
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < s->n_records; i++) s->records[i].cannot_delete = false;
+    for (size_t i = 0; s->n_cannot_delete && i < s->n_records; i++) s->records[i].cannot_delete = false;
+    s->n_cannot_delete = 0;
     pthread_mutex_unlock(&s->lock);
     while ((n = choose(s, limits, s->now_ms(), victims, &next_ms))) total += remove_batch(s, victims, n);
     if (ret_next_ms) *ret_next_ms = next_ms;

@@ -176,6 +176,47 @@ TEST(oldest_first_over_all_types_and_exactly)
     file_remove_tree(dir, NULL);
 }
 
+/* Like a server that is full: one comes, the oldest goes; some come late, and one that stays has to be gone
+ * around. */
+TEST(a_full_store_stays_in_order)
+{
+    REQUIRE(mkdtemp(dir));
+    struct store *s = open_store();
+    enum { N = 400, KEPT = 37 };
+    struct store_limits limits = {.max_age_ms = -1, .max_bytes = KEPT * 10};
+    struct store_profile first = put(s, 10002, PROFILE_CPU, now_ms - 1000000, 10), *list;
+    char *path = store_path(s, first.node, first.file);
+    unlink(path); /* a folder of that name: it cannot be deleted */
+    CHECK_INT(mkdir(path, 0700), 0);
+    for (int i = 0; i < N; i++) {
+        int late_s = i % 10 == 9 ? 15 : 0;
+        put(s, 10002 + i % 3, PROFILE_CPU, now_ms - 500000 + (i - late_s) * 1000, 10);
+        store_retain(s, &limits, NULL);
+        if (i % 50 != 49) continue;
+        size_t n = store_list(s, &(struct store_query){0}, &list, NULL), total;
+        CHECK_INT(n, KEPT);
+        CHECK_INT(list[n - 1].id, first.id);
+        for (size_t k = 1; k < n; k++)
+            if (list[k].time_ms > list[k - 1].time_ms) T_FAIL("%zu of %zu is out of order", k, n);
+        for (size_t k = 0; k + 1 < n; k++) {
+            struct store_profile p;
+            char *there = store_path(s, list[k].node, list[k].file);
+            CHECK_INT(access(there, R_OK), 0);
+            CHECK_INT(store_find(s, list[k].node, list[k].file, &p), 0);
+            CHECK_INT(p.id, list[k].id);
+            mem_free(there);
+        }
+        mem_free(list);
+        CHECK_INT(store_list(s, &(struct store_query){.limit = 1}, &list, &total), 1);
+        CHECK_INT(total, KEPT);
+        mem_free(list);
+    }
+    rmdir(path);
+    mem_free(path);
+    store_close(s);
+    file_remove_tree(dir, NULL);
+}
+
 TEST(shared_folder_is_followed)
 {
     REQUIRE(mkdtemp(dir));
