@@ -72,8 +72,9 @@ int cluster_node_add(struct cluster *c, const struct cluster_node *node, int32_t
 int cluster_node_drop(struct cluster *c, int32_t id,
                       struct err *err); /* its profiles stay until retention takes them */
 
-/* This server's own entry: its ports and its JVM follow the settings, which a restart may have changed. */
-int cluster_node_update_self(struct cluster *c, int32_t id, const struct cluster_node *node, struct err *err);
+/* All ports and the JVM of an entry that comes from the settings (this server, this host's backend): they
+ * follow them, which a restart may have changed. */
+int cluster_node_update(struct cluster *c, int32_t id, const struct cluster_node *node, struct err *err);
 
 /* What the heartbeat found; a change from alive to not, or back, reaches the watcher. */
 void cluster_node_state(struct cluster *c, int32_t id, bool alive, int64_t start_ms, const char *version,

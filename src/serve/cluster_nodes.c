@@ -212,18 +212,28 @@ int cluster_node_add(struct cluster *c, const struct cluster_node *node, int32_t
     return 0;
 }
 
-int cluster_node_update_self(struct cluster *c, int32_t id, const struct cluster_node *node, struct err *err)
+int cluster_node_update(struct cluster *c, int32_t id, const struct cluster_node *node, struct err *err)
 {
     pthread_mutex_lock(&c->lock);
     struct cluster_node *n = cluster_node_locked(c, id);
     int bad = n ? db_run(&c->db, err,
-                         "UPDATE nodes SET port = ?, query_port = ?, jvm_pid = ?, jvm_match = ? WHERE id = ?",
-                         "iiiti", (int64_t)node->port, (int64_t)node->query_port, (int64_t)node->jvm_pid,
-                         node->jvm_match, (int64_t)id)
+                         "UPDATE nodes SET port = ?, http_port = ?, brpc_port = ?, heartbeat_port = ?, "
+                         "be_port = ?, query_port = ?, rpc_port = ?, edit_log_port = ?, jvm_pid = ?, "
+                         "jvm_match = ? WHERE id = ?",
+                         "iiiiiiiiiti", (int64_t)node->port, (int64_t)node->http_port,
+                         (int64_t)node->brpc_port, (int64_t)node->heartbeat_port, (int64_t)node->be_port,
+                         (int64_t)node->query_port, (int64_t)node->rpc_port, (int64_t)node->edit_log_port,
+                         (int64_t)node->jvm_pid, node->jvm_match, (int64_t)id)
                 : err_set(err, ERR_NOT_FOUND, "no node has the id %d", id);
     if (!bad) {
         n->port = node->port;
+        n->http_port = node->http_port;
+        n->brpc_port = node->brpc_port;
+        n->heartbeat_port = node->heartbeat_port;
+        n->be_port = node->be_port;
         n->query_port = node->query_port;
+        n->rpc_port = node->rpc_port;
+        n->edit_log_port = node->edit_log_port;
         n->jvm_pid = node->jvm_pid;
         memcpy(n->jvm_match, node->jvm_match, sizeof n->jvm_match);
     }

@@ -22,6 +22,7 @@ struct followed {
     char newest[PROFILE_STAMP_LEN + 1];      /* "": nothing yet */
     char names[MAX_NAMES][PROFILE_NAME_MAX]; /* the last that were taken over or refused */
     size_t n_names_ever;
+    int64_t last_id_before; /* the largest id of what was taken over before this server was started */
 };
 
 struct turn {
@@ -99,9 +100,21 @@ static int fetch_one(struct collector *c, const struct cluster_node *node, const
     return bad;
 }
 
+static int64_t largest_id(struct store *store, int32_t node)
+{
+    struct store_profile *list;
+    int64_t id = 0;
+    size_t n = store_list(store, &(struct store_query){.nodes = &node, .n_nodes = 1}, &list, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].id > id) id = list[i].id;
+    mem_free(list);
+    return id;
+}
+
 /* Whether it was taken over before a restart. Two that began in the same second there have had to take
  * seconds of their own here: it is the size that tells. */
-static bool is_there(struct store *store, int32_t node, const struct node_list_entry *e)
+static bool is_there(struct store *store, int32_t node, int64_t last_id_before,
+                     const struct node_list_entry *e)
 {
     for (int second = 0; second < MAX_SAME_SECOND; second++) {
         struct profile_name name = e->name;
@@ -110,7 +123,7 @@ static bool is_there(struct store *store, int32_t node, const struct node_list_e
         profile_stamp(profile_stamp_ms(e->name.stamp) + second * 1000, name.stamp);
         profile_name_print(&name, file);
         if (store_find(store, node, file, &there)) return false;
-        if (there.size_bytes == e->size_bytes) return true;
+        if (there.size_bytes == e->size_bytes && there.id <= last_id_before) return true;
     }
     return false;
 }
@@ -142,11 +155,12 @@ static void fetch_new(struct turn *t)
     bytes_free(&body);
     char since[PROFILE_STAMP_LEN + 1];
     wanted_since(t, since);
+    if (!f->n_names_ever) f->last_id_before = largest_id(c->store, node);
     for (; i < n_entries && n_fetched < MAX_FILES_A_TURN && !collector_gives_up(c, node); i++) {
         const struct node_list_entry *e = &entries[i];
         if (strcmp(e->name.stamp, since) < 0 || is_known(f, e->file)) continue;
         int bad = 0;
-        if (!is_there(c->store, node, e)) {
+        if (!is_there(c->store, node, f->last_id_before, e)) {
             bad = fetch_one(c, &t->node, e);
             n_fetched++;
         }

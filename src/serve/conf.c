@@ -40,6 +40,14 @@ static const struct conf_key_info keys[CONF_N_KEYS] = {
                         "port of the page and the HTTP API"},
     [CONF_QUERY_PORT] = {"query_port", CONF_INT, "int", "9030", 0, 65535, FE_OWN, false,
                          "port of the MySQL protocol"},
+    [CONF_RPC_PORT] = {"rpc_port", CONF_INT, "int", "0", 0, 65535, FE_OWN, false,
+                       "of fe.conf: shown by SHOW FRONTENDS, not used"},
+    [CONF_EDIT_LOG_PORT] = {"edit_log_port", CONF_INT, "int", "0", 0, 65535, FE_OWN, false,
+                            "of fe.conf: shown by SHOW FRONTENDS, not used"},
+    [CONF_BE_PORT] = {"be_port", CONF_INT, "int", "0", 0, 65535, BE_OWN, false,
+                      "of be.conf: shown by SHOW BACKENDS, not used"},
+    [CONF_HEARTBEAT_SERVICE_PORT] = {"heartbeat_service_port", CONF_INT, "int", "0", 0, 65535, BE_OWN, false,
+                                     "of be.conf: shown by SHOW BACKENDS, not used"},
     [CONF_BE_HTTP_PORT] = {"be_http_port", CONF_INT, "int", "8040", 1, 65535, BE_OWN, false,
                            "HTTP port of this host's backend"},
     [CONF_BRPC_PORT] = {"brpc_port", CONF_INT, "int", "8060", 1, 65535, BE_OWN, false,
@@ -258,7 +266,13 @@ static char *variable(const struct reading *r, const char *name)
     if (env) return mem_strdup(env);
     if (strcmp(name, "STARROCKS_HOME")) return NULL;
     const char *slash = strrchr(r->name, '/');
-    return slash ? mem_printf("%.*s/..", (int)(slash - r->name), r->name) : mem_strdup("..");
+    char *above = slash ? mem_printf("%.*s/..", (int)(slash - r->name), r->name) : mem_strdup("..");
+    char *whole = realpath(above, NULL); /* good wherever the server runs later */
+    if (!whole) return above;
+    mem_free(above);
+    above = mem_strdup(whole);
+    free(whole);
+    return above;
 }
 
 static int expand(const struct reading *r, const char *text, char **ret_text, struct err *err)

@@ -26,6 +26,10 @@ enum conf_key {
     CONF_BE_SYS_LOG_DIR, /* sys_log_dir of be.conf */
     CONF_HTTP_PORT,
     CONF_QUERY_PORT,
+    CONF_RPC_PORT, /* this one and the next: for SHOW FRONTENDS alone, as they stand in fe.conf */
+    CONF_EDIT_LOG_PORT,
+    CONF_BE_PORT, /* the same, for SHOW BACKENDS */
+    CONF_HEARTBEAT_SERVICE_PORT,
     CONF_BE_HTTP_PORT,
     CONF_BRPC_PORT,
     CONF_FLAMEGRAPH_TOOL_DIR,

@@ -144,14 +144,15 @@ static int set_self(struct cluster *c, int http_port, int query_port, int32_t *r
     snprintf(self.name, sizeof self.name, "%s", name);
     self.port = (uint16_t)http_port;
     self.query_port = (uint16_t)query_port;
+    self.rpc_port = (uint16_t)cluster_setting_int(c, CONF_RPC_PORT);
+    self.edit_log_port = (uint16_t)cluster_setting_int(c, CONF_EDIT_LOG_PORT);
     char *match = cluster_setting_text(c, CONF_FE_JVM);
     if (*match && strspn(match, "0123456789") == strlen(match))
         self.jvm_pid = atoi(match);
     else
         snprintf(self.jvm_match, sizeof self.jvm_match, "%s", match);
     mem_free(match);
-    return *ret_id ? cluster_node_update_self(c, *ret_id, &self, err)
-                   : cluster_node_add(c, &self, ret_id, err);
+    return *ret_id ? cluster_node_update(c, *ret_id, &self, err) : cluster_node_add(c, &self, ret_id, err);
 }
 
 /* Nodes of the conf files; after our own, so that this server is 10001. */
@@ -172,8 +173,12 @@ static int add_own_backend(struct cluster *c, int32_t *ret_id, struct err *err)
     struct cluster_node n = {.role = CLUSTER_BE, .host = "127.0.0.1"}, there;
     n.brpc_port = n.port = (uint16_t)cluster_setting_int(c, CONF_BRPC_PORT);
     n.http_port = (uint16_t)cluster_setting_int(c, CONF_BE_HTTP_PORT);
-    if (!cluster_node_find(c, 1 << CLUSTER_BE, n.host, n.port, &there)) return *ret_id = there.id, 0;
-    return cluster_node_add(c, &n, ret_id, err);
+    n.be_port = (uint16_t)cluster_setting_int(c, CONF_BE_PORT);
+    n.heartbeat_port = (uint16_t)cluster_setting_int(c, CONF_HEARTBEAT_SERVICE_PORT);
+    if (cluster_node_find(c, 1 << CLUSTER_BE, n.host, n.port, &there))
+        return cluster_node_add(c, &n, ret_id, err);
+    *ret_id = there.id;
+    return cluster_node_update(c, there.id, &n, err); /* be.conf may have changed since */
 }
 
 static char **split_path(const char *text)

@@ -277,6 +277,13 @@ static void parse_show(struct sql_parser *p, struct sql_statement *s)
         if (!sql_accept(p, "IN")) sql_expect(p, "FROM");
         s->name = sql_dotted_name(p, "a table");
         skip_from(p);
+    } else if (sql_accept(p, "EVENTS") || sql_accept(p, "TRIGGERS")) {
+        bool is_events = !strcasecmp(p->tokens->items[p->at - 1].text, "EVENTS");
+        s->show = is_events ? SQL_SHOW_EVENTS : SQL_SHOW_TRIGGERS;
+        skip_from(p);
+    } else if (sql_accept(p, "PROCEDURE") || sql_accept(p, "FUNCTION")) {
+        sql_expect(p, "STATUS");
+        s->show = SQL_SHOW_ROUTINES;
     } else if (sql_accept(p, "GRANTS")) {
         s->show = SQL_SHOW_GRANTS;
         if (sql_accept(p, "FOR") && !sql_accept(p, "CURRENT_USER")) s->name = parse_user(p);

@@ -39,6 +39,9 @@ enum sql_show {
     SQL_SHOW_CHARSET,
     SQL_SHOW_ENGINES,
     SQL_SHOW_PLUGINS,
+    SQL_SHOW_EVENTS, /* there are none of these three, but pages that browse a server ask */
+    SQL_SHOW_TRIGGERS,
+    SQL_SHOW_ROUTINES,
     SQL_SHOW_PROCESSLIST,
     SQL_SHOW_GRANTS,
     SQL_SHOW_USERS,

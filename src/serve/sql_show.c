@@ -198,6 +198,19 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
     case SQL_SHOW_PLUGINS:
         sql_table_columns(t, "Name,Status,Type,Library,License");
         return 0;
+    case SQL_SHOW_EVENTS:
+        sql_table_columns(t, "Db,Name,Definer,Time zone,Type,Execute at,Interval value,Interval field,Starts,"
+                             "Ends,Status,Originator,character_set_client,collation_connection,"
+                             "Database Collation");
+        return 0;
+    case SQL_SHOW_TRIGGERS:
+        sql_table_columns(t, "Trigger,Event,Table,Statement,Timing,Created,sql_mode,Definer,"
+                             "character_set_client,collation_connection,Database Collation");
+        return 0;
+    case SQL_SHOW_ROUTINES:
+        sql_table_columns(t, "Db,Name,Type,Definer,Modified,Created,Security_type,Comment,"
+                             "character_set_client,collation_connection,Database Collation");
+        return 0;
     case SQL_SHOW_PROCESSLIST:
         sql_table_columns(t, "Id,User,Host,Db,Command,ConnectionStartTime,Time,State,Info");
         show_connections(s, t);

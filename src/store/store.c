@@ -145,8 +145,7 @@ int store_open(const struct store_options *o, struct store **ret_store, struct e
     s->lock_fd = -1;
     const char *index_dir = o->index_dir ? o->index_dir : o->dir;
     char *lock_path = mem_printf("%s/index.lock", index_dir), *db_path = mem_printf("%s/index.db", index_dir);
-    int bad = file_make_dirs(o->dir, 0755, err);
-    if (!bad) bad = file_make_dirs(index_dir, 0700, err);
+    int bad = file_make_dirs(index_dir, 0700, err);
     if (!bad) {
         s->lock_fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (s->lock_fd < 0)
@@ -154,6 +153,7 @@ int store_open(const struct store_options *o, struct store **ret_store, struct e
         else if (flock(s->lock_fd, LOCK_EX | LOCK_NB))
             bad = err_set(err, ERR_BUSY, "%s: another procprof serves this directory already", index_dir);
     }
+    if (!bad) bad = file_make_dirs(o->dir, 0755, err);
     if (!bad) bad = db_open(&s->db, db_path, schema, NULL, err);
     mem_free(lock_path);
     mem_free(db_path);
