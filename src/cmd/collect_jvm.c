@@ -149,17 +149,80 @@ static int write_one(const struct profile *p, const struct arguments *a, const c
     return rc;
 }
 
-static void print_totals(const struct jvm_collected *got)
+static int64_t total_of(const struct profile *p, size_t type)
 {
-    const struct profile *p = got->profile;
-    for (size_t t = 0; t < p->n_sample_types; t++) {
-        int64_t total = 0;
+    int64_t total = 0;
+    for (size_t s = 0; s < p->n_samples; s++) total += profile_sample_values(p, s)[type];
+    return total;
+}
+
+/* "cpu 450ms (45 samples), alloc_space 73.50MB (1996281 objects); nothing of lock" */
+static void print_totals(const struct profile *p, unsigned events)
+{
+    static const struct {
+        unsigned event;
+        const char *name, *type;
+    } asked[] = {{JVM_EVENT_CPU, "cpu", "cpu"},
+                 {JVM_EVENT_ALLOC, "alloc", "alloc_space"},
+                 {JVM_EVENT_LOCK, "lock", "delay"},
+                 {JVM_EVENT_WALL, "wall", "wall"},
+                 {JVM_EVENT_LIVE, "live", "inuse_space"},
+                 {JVM_EVENT_NATIVEMEM, "nativemem", "malloc_space"},
+                 {JVM_EVENT_NATIVELOCK, "nativelock", "native_delay"}};
+    const char *between = "";
+    for (size_t t = 0; t < p->n_sample_types && p->n_samples; t++) {
+        const char *name = profile_text(p, p->sample_types[t].type);
+        const char *unit = profile_text(p, p->sample_types[t].unit);
+        bool is_count = !strcmp(unit, "count");
+        if (is_count && t + 1 < p->n_sample_types &&
+            strcmp(profile_text(p, p->sample_types[t + 1].unit), "count") != 0)
+            continue; /* told behind the value */
         char text[UNIT_LABEL_BYTES];
-        for (size_t s = 0; s < p->n_samples; s++) total += profile_sample_values(p, s)[t];
-        unit_label(total, profile_text(p, p->sample_types[t].unit), "auto", text);
-        fprintf(stderr, "%s%s %s", t ? ", " : "", profile_text(p, p->sample_types[t].type), text);
+        fprintf(stderr, "%s%s %s", between, name, unit_label(total_of(p, t), unit, "auto", text));
+        if (!is_count && t) {
+            const char *counted = profile_text(p, p->sample_types[t - 1].type), *noun = strrchr(counted, '_');
+            fprintf(stderr, " (%lld %s)", (long long)total_of(p, t - 1), noun ? noun + 1 : counted);
+        }
+        between = ", ";
+    }
+    between = *between ? "; nothing of " : "nothing of ";
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        int type = profile_sample_index(p, asked[i].type);
+        if (!(events & asked[i].event) || (type >= 0 && p->n_samples)) continue;
+        fprintf(stderr, "%s%s", between, asked[i].name);
+        between = ", ";
     }
     fprintf(stderr, "\n");
+}
+
+/* The file named by --html or --svg; "": named after the profile. NULL when it is not asked for; else
+ * mem_free. */
+static char *beside(const char *given, const char *profile, const char *ending)
+{
+    static const char *const endings[] = {".pb.gz", ".pb", ".jfr", ".html", ".svg"};
+    if (!given) return NULL;
+    if (*given) return mem_strdup(given);
+    size_t n = strlen(profile);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(profile, endings[i])) {
+            n -= strlen(endings[i]);
+            break;
+        }
+    return mem_printf("%.*s%s", (int)n, profile, ending);
+}
+
+/* "--html" and "--svg" may stand without a file: before another option, or last. */
+static char **with_files(int argc, char **argv)
+{
+    char **words = mem_array((size_t)argc + 1, sizeof *words);
+    for (int i = 0; i < argc; i++) {
+        bool is_alone = i + 1 == argc || (argv[i + 1][0] == '-' && argv[i + 1][1]);
+        words[i] = is_alone && !strcmp(argv[i], "--html")  ? (char *)"--html="
+                   : is_alone && !strcmp(argv[i], "--svg") ? (char *)"--svg="
+                                                           : argv[i];
+    }
+    words[argc] = NULL;
+    return words;
 }
 
 static int write_all(struct arguments *a, unsigned events, const struct jvm_proc *proc,
@@ -173,19 +236,21 @@ static int write_all(struct arguments *a, unsigned events, const struct jvm_proc
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&start_s, &local));
     snprintf(title, sizeof title, "JVM %d %.256s %s", (int)proc->pid, about.main_name, stamp);
     int rc = 0;
-    if (!a->output && !a->html && !a->svg && !a->archive && !a->jfr) {
-        snprintf(own_name, sizeof own_name, "jvm-%d-%s.pb.gz", (int)proc->pid, stamp);
-        a->output = own_name;
-    }
+    snprintf(own_name, sizeof own_name, "jvm-%d-%s.pb.gz", (int)proc->pid, stamp);
+    if (!a->output && !a->html && !a->svg && !a->archive && !a->jfr) a->output = own_name;
+    char *html = beside(a->html, a->output ? a->output : own_name, ".html");
+    char *svg = beside(a->svg, a->output ? a->output : own_name, ".svg");
     if (a->output && !ends_with(a->output, ".jfr")) rc = write_one(got->profile, a, title, a->output, err);
-    if (rc == 0 && a->html) {
-        rc = write_html(got->profile, title, a->sample, a->html, err);
-        if (rc == 0 && !a->quiet) fprintf(stderr, "wrote %s\n", a->html);
+    if (rc == 0 && html) {
+        rc = write_html(got->profile, title, a->sample, html, err);
+        if (rc == 0 && !a->quiet) fprintf(stderr, "wrote %s\n", html);
     }
-    if (rc == 0 && a->svg) {
-        rc = write_svg(got->profile, title, a->sample, a->svg, err);
-        if (rc == 0 && !a->quiet) fprintf(stderr, "wrote %s\n", a->svg);
+    if (rc == 0 && svg) {
+        rc = write_svg(got->profile, title, a->sample, svg, err);
+        if (rc == 0 && !a->quiet) fprintf(stderr, "wrote %s\n", svg);
     }
+    mem_free(html);
+    mem_free(svg);
     if (rc == 0 && a->archive) rc = write_archives(got, events, a->archive, a->quiet, err);
     return rc;
 }
@@ -216,8 +281,8 @@ int collect_jvm_run(int argc, char **argv)
          "how long (30s); Ctrl-C ends it earlier and keeps what there is"},
         {'o', "output", OPTION_TEXT, &a.output, "FILE",
          "profile: .pb.gz, .pb, .html, .svg or .jfr (jvm-PID-TIME.pb.gz)"},
-        {0, "html", OPTION_TEXT, &a.html, "FILE", "also a page with the full viewer"},
-        {0, "svg", OPTION_TEXT, &a.svg, "FILE", "also a flame graph"},
+        {0, "html", OPTION_TEXT, &a.html, "[FILE]", "also a page with the full viewer (beside the profile)"},
+        {0, "svg", OPTION_TEXT, &a.svg, "[FILE]", "also a flame graph (beside the profile)"},
         {0, "archive", OPTION_TEXT, &a.archive, "DIR",
          "also cpu-profile-TIME.html.tar.gz, mem-profile-... as StarRocks keeps them"},
         {'s', "sample", OPTION_TEXT, &a.sample, "TYPE",
@@ -245,10 +310,11 @@ int collect_jvm_run(int argc, char **argv)
             "  procprof collect --jvm StarRocksFE --html fe.html\n"
             "  procprof collect --jvm :8030 --event cpu,alloc --duration 120 --archive log/proc_profile\n",
     };
-    int n = options_parse(argc, argv, table, &help);
-    if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
-    if (n > 0)
-        return command_failf("collect: '%s' was not expected here; --help tells the options", argv[1]), 2;
+    char **words = with_files(argc, argv);
+    int n = options_parse(argc, words, table, &help);
+    if (n > 0) command_failf("collect: '%s' was not expected here; --help tells the options", words[1]);
+    mem_free(words);
+    if (n) return n == OPTIONS_DONE ? 0 : 2;
     if (!a.target) return command_failf("collect: name a JVM: --jvm PID, a main class or :PORT"), 2;
     struct err err;
     unsigned events;
@@ -283,7 +349,7 @@ int collect_jvm_run(int argc, char **argv)
     if (display.is_terminal && !a.quiet) fprintf(stderr, "\r%70s\r", "");
     if (rc < 0) return command_fail(&err);
     if (*got.note) command_warnf("%s", got.note);
-    if (!a.quiet) print_totals(&got);
+    if (!a.quiet) print_totals(got.profile, events);
     if (options.keep_jfr && !a.quiet) fprintf(stderr, "wrote %s\n", options.keep_jfr);
     rc = write_all(&a, events, &proc, &got, &err);
     profile_free(got.profile);

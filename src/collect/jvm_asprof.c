@@ -116,7 +116,7 @@ static int place_copy(struct jvm_asprof *as, const char *library, struct err *er
 }
 
 struct mapped {
-    const char *own;
+    const char *own; /* NULL: none is */
     char foreign[300];
 };
 
@@ -126,9 +126,16 @@ static bool see_library(void *context, const char *path, uint64_t inode)
     struct mapped *m = context;
     const char *name = strrchr(path, '/') + 1;
     if (!strstr(name, "libasyncProfiler") && strncmp(name, ".procprof-asprof-", 17)) return false;
-    if (!strncmp(path, m->own, strlen(m->own))) return false; /* ours, perhaps " (deleted)" behind it */
+    if (m->own && !strncmp(path, m->own, strlen(m->own)))
+        return false; /* ours, perhaps " (deleted)" behind it */
     snprintf(m->foreign, sizeof m->foreign, "%s", path);
     return true;
+}
+
+bool jvm_asprof_is_loaded(const struct jvm_proc *proc)
+{
+    struct mapped mapped = {.own = NULL, .foreign = ""};
+    return jvm_proc_each_map(proc->pid, see_library, &mapped);
 }
 
 int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const struct jvm_workspace *ws,

@@ -11,6 +11,10 @@
  * put it. ERR_UNSUPPORTED when there is none. */
 int jvm_asprof_find(const char *given, char ret_path[512], struct err *err);
 
+/* Is one in the JVM, ours or another, at work or not? Its handler of SIGPROF stays: the JVM's own timers do
+ * not work then. */
+bool jvm_asprof_is_loaded(const struct jvm_proc *proc);
+
 struct jvm_asprof {
     const struct jvm_proc *proc;
     const struct jvm_workspace *ws;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/jvm_asprof.h"
+
 static int jcmd(struct jvm_flight *f, const char *command, struct buf *reply, struct err *err)
 {
     reply->len = 0;
@@ -24,13 +26,13 @@ static int java_version(struct jvm_flight *f, struct err *err)
     return rc < 0 ? rc : version;
 }
 
+/* setting: one more than these; NULL: none */
 static void add_event(struct buf *xml, const char *name, const char *setting, const char *value)
 {
     buf_printf(xml, "  <event name=\"%s\">\n    <setting name=\"enabled\">true</setting>\n", name);
-    buf_printf(xml,
-               "    <setting name=\"stackTrace\">true</setting>\n    <setting name=\"%s\">%s</setting>\n  "
-               "</event>\n",
-               setting, value);
+    buf_str(xml, "    <setting name=\"stackTrace\">true</setting>\n");
+    if (setting) buf_printf(xml, "    <setting name=\"%s\">%s</setting>\n", setting, value);
+    buf_str(xml, "  </event>\n");
 }
 
 static void write_settings(struct buf *xml, unsigned events, const struct jvm_collect_options *o,
@@ -46,7 +48,12 @@ static void write_settings(struct buf *xml, unsigned events, const struct jvm_co
     if (events & JVM_EVENT_CPU)
         add_event(xml, by_cpu_time ? "jdk.CPUTimeSample" : "jdk.ExecutionSample",
                   by_cpu_time ? "throttle" : "period", period);
-    if (events & JVM_EVENT_ALLOC) add_event(xml, "jdk.ObjectAllocationSample", "throttle", "1000/s");
+    /* Not jdk.ObjectAllocationSample: the first one of a thread weighs what the thread allocated since it was
+     * born. */
+    if (events & JVM_EVENT_ALLOC) {
+        add_event(xml, "jdk.ObjectAllocationInNewTLAB", NULL, NULL);
+        add_event(xml, "jdk.ObjectAllocationOutsideTLAB", NULL, NULL);
+    }
     if (events & JVM_EVENT_LOCK) {
         add_event(xml, "jdk.JavaMonitorEnter", "threshold", wait);
         add_event(xml, "jdk.ThreadPark", "threshold", wait);
@@ -67,7 +74,8 @@ int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const st
                        "the JVM's flight recorder knows cpu, alloc and lock; the rest needs async-profiler");
     int version = java_version(f, err);
     if (version < 0) return version;
-    f->by_cpu_time = version >= 25;
+    bool is_timer_taken = jvm_asprof_is_loaded(proc);
+    f->by_cpu_time = version >= 25 && !is_timer_taken;
     struct buf text = {0}, reply = {0};
     write_settings(&text, events, o, f->by_cpu_time);
     int rc = jvm_workspace_write(ws, "procprof.jfc", text.data, text.len, err);
@@ -82,11 +90,14 @@ int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const st
     if (rc == 0 && !strstr(buf_cstr(&reply), "Started recording"))
         rc = err_set(err, ERR_UNSUPPORTED, "the flight recorder of JVM %d did not start: %.200s",
                      (int)proc->pid, buf_cstr(&reply));
-    snprintf(note, note_size, "sampled by the JVM's own flight recorder: only Java frames, %s%s%s",
-             f->by_cpu_time           ? "CPU time by the JVM's timers"
-             : events & JVM_EVENT_CPU ? "samples of running threads instead of CPU time"
-                                      : "throttled",
-             events & JVM_EVENT_ALLOC ? ", allocations at most 1000 a second" : "",
+    snprintf(note, note_size, "sampled by the JVM's own flight recorder: only Java frames%s%s%s",
+             !(events & JVM_EVENT_CPU) ? ""
+             : f->by_cpu_time          ? ", CPU time by the JVM's timers"
+             : version >= 25
+                 ? ", samples of running threads instead of CPU time (async-profiler has the signal of "
+                   "the JVM's timers)"
+                 : ", samples of running threads instead of CPU time",
+             events & JVM_EVENT_ALLOC ? ", allocations where a thread takes a new buffer" : "",
              events & ~known ? "; wall, live and native events are left out" : "");
     buf_free(&text);
     buf_free(&reply);
@@ -98,6 +109,7 @@ static int write_file(struct jvm_flight *f, const char *command, const char *fil
 {
     struct buf text = {0}, reply = {0};
     buf_printf(&text, "%s name=%s filename=%s/%s", command, f->name, f->ws->seen, file);
+    f->attach.timeout_s = 180; /* it walks its heap of records: on a busy machine that takes its time */
     int rc = jcmd(f, buf_cstr(&text), &reply, err);
     char path[700];
     snprintf(path, sizeof path, "%s/%s", f->ws->outside, file);

@@ -1,7 +1,7 @@
 /* jvm_flight.h - the JVM's own flight recorder, by diagnostic commands: when async-profiler cannot be had.
  *
  * Less exact: samples of Java code only (no native, JIT or GC frames), before JDK 25 not of CPU time but of
- * some running threads at a time; allocations throttled; no wall clock.
+ * some running threads at a time; allocations by the buffers of threads; no wall clock.
  */
 #ifndef COLLECT_JVM_FLIGHT_H
 #define COLLECT_JVM_FLIGHT_H
