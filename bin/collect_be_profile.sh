@@ -35,7 +35,7 @@ for candidate in "$here/procprof" "$here/../build/procprof" "$(command -v procpr
 done
 [ -n "$procprof" ] && [ -x "$procprof" ] || fail "the program procprof is neither beside this script nor in PATH"
 
-options=() conf=$home/conf/be.conf output= daemon= type=cpu
+options=() conf= output= daemon= type=cpu
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage ;;
@@ -62,6 +62,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 case $type in cpu | contention | both) ;; *) fail "invalid profiling type '$type': must be cpu, contention or both" ;; esac
+[ -z "$conf" ] || [ -f "$conf" ] || fail "no such file: $conf (--be-conf)"
+conf=${conf:-$home/conf/be.conf}
 [ -d "$home" ] || fail "STARROCKS_HOME is not a folder: $home"
 
 options+=(--profiling-type "$type")

@@ -140,6 +140,9 @@ int file_make_dirs(const char *path, unsigned mode, struct err *err)
         if (!was) break;
     }
     mem_free(copy);
+    struct stat st;
+    if (!rc && !stat(path, &st) && !S_ISDIR(st.st_mode))
+        rc = err_set(err, ERR_INPUT, "%s: is there already and is not a directory", path);
     return rc;
 }
 
