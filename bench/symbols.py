@@ -290,58 +290,46 @@ def normal(place):
     return re.sub(r"^((?:[^/]+/)+)\1", r"\1", os.path.normpath(path)) + ":" + line
 
 
-def aliases(binary):
-    """Names that the symbol table gives to one and the same address, as one of them: functions with equal code that were merged. The peers
-    take the name of a function from the symbol table, whichever comes up there; ours is the one that the debug information names."""
-    at = collections.defaultdict(set)
-    for line in output("nm", "--defined-only", binary).splitlines():
-        w = line.split()
-        if len(w) == 3 and w[1] in "tTwWi":
-            at[w[0]].add(clean(w[2]))
-    return {name: min(names) for names in at.values() if len(names) > 1 for name in names}
-
-
-def compare(ours, theirs, known_aliases):
-    """How many of the chains are the same: depth, names, files and lines, and names as they stand; with examples of those that are not."""
+def compare(ours, theirs):
+    """How many of the chains are the same: depth, names, files and lines, in one spelling and as they stand; with examples of those that
+    are not."""
     same, examples = collections.Counter(), collections.defaultdict(list)
-    one = lambda name: known_aliases.get(name, name)
-    for address, (a, b) in zip(itertools.count(), zip(ours, theirs)):
-        names = [x[0] for x in a], [x[0] for x in b]
-        parts = {"depth": len(a) == len(b), "names as they stand": names[0] == names[1],
-                 "names": [one(n) for n in names[0]] == [one(n) for n in names[1]],
-                 "places": [normal(x[1]) for x in a] == [normal(x[1]) for x in b]}
-        same.update(k for k, good in parts.items() if good)
-        for k, good in parts.items():
-            if good:
-                continue
-            differs = {"names": lambda x, y: one(x[0]) != one(y[0]), "places": lambda x, y: normal(x[1]) != normal(y[1])}.get(k, lambda x, y: x[0] != y[0])
-            i = next((i for i, (x, y) in enumerate(zip(a, b)) if differs(x, y)), min(len(a), len(b)))
-            field = 1 if k == "places" else 0
-            examples[k].append((address, i, a[i][field] if i < len(a) else None, b[i][field] if i < len(b) else None))
+    views = {"depth": lambda frame: None, "names": lambda frame: frame[0], "places": lambda frame: normal(frame[1]), "places as they stand": lambda frame: frame[1]}
+    for number, (a, b) in enumerate(zip(ours, theirs)):
+        for what, view in views.items():
+            mine, other = [view(f) for f in a], [view(f) for f in b]
+            same[what] += mine == other
+            if mine != other and what != "places as they stand":
+                i = next((i for i, (x, y) in enumerate(zip(mine, other)) if x != y), min(len(a), len(b)))
+                examples[what].append((number, i, a[i][what == "places"] if i < len(a) else None, b[i][what == "places"] if i < len(b) else None))
     return same, examples
 
 
-def agreement(binary, files):
-    with open(files["10k"]) as f:
-        addresses = f.read()
+def ask_all(binary, addresses):
+    """The chains that we have for the addresses (text, a line each), and those of the others by name."""
     off = dict(os.environ, PROCPROF_SYMBOL_CACHE="")
     ask = lambda command: subprocess.run([str(c) for c in command], input=addresses, capture_output=True, text=True, errors="replace", env=off).stdout
-    ours = parse_pairs(ask([OURS, "-a", "-f", "-i", "-e", binary]))
     answers = {}
     gimli = fetch_gimli()
     if gimli:
         answers["gimli"] = parse_pairs(ask([gimli, "-a", "-f", "-i", "-e", binary]))
     if LLVM:
         answers["llvm-symbolizer"] = parse_llvm(ask([LLVM, "--no-demangle", f"--obj={binary}"]))
-    known_aliases = aliases(binary)
+    return parse_pairs(ask([OURS, "-a", "-f", "-i", "-e", binary])), answers
+
+
+def agreement(binary, files):
+    with open(files["10k"]) as f:
+        addresses = f.read()
+    ours, answers = ask_all(binary, addresses)
     for peer, theirs in answers.items():
         n = len(ours)
         if len(theirs) != n:
             note(f"  {binary.name}: {peer} gave {len(theirs)} answers, not {n}")
             continue
-        same, examples = compare(ours, theirs, known_aliases)
-        note(f"  {binary.name:10} {peer:16} depth {same['depth'] / n:8.2%}  names {same['names'] / n:8.2%} ({same['names as they stand'] / n:.2%} as they stand)"
-             f"  files and lines {same['places'] / n:8.2%}")
+        same, examples = compare(ours, theirs)
+        note(f"  {binary.name:10} {peer:16} depth {same['depth'] / n:8.2%}  names {same['names'] / n:8.2%}"
+             f"  files and lines {same['places'] / n:8.2%} ({same['places as they stand'] / n:.2%} as they stand)")
         for k, found in examples.items():
             for address, frame, mine, other in found[:EXAMPLES]:
                 note(f"      {k}: {addresses.split()[address]} frame {frame}: ours {str(mine)[:150]}  {peer} {str(other)[:150]}")
@@ -369,7 +357,7 @@ def parse_frames(text):
 
 
 def between(arguments):
-    """Stands in for addr2line under jeprof: binutils' answers, but for two kinds of names in which binutils is known to differ. Each is
+    """Stands in for addr2line under jeprof: binutils' answers, but for three kinds of names in which binutils is known to differ. Each is
     counted in the file that PROCPROF_KINDS names. When the graph then is the same as with ours, nothing else differs."""
     if "--help" in arguments or "-h" in arguments:
         os.execvp("addr2line", ["addr2line", *arguments])
@@ -377,19 +365,23 @@ def between(arguments):
     ask = lambda tool: parse_frames(subprocess.run([str(tool), "-a", *arguments], input=addresses, capture_output=True, text=True, errors="replace").stdout)
     theirs, ours = ask("addr2line"), ask(OURS)
     kinds = open(os.environ["PROCPROF_KINDS"], "a")
+    image = arguments[arguments.index("-e") + 1]
     for a, b in zip(theirs, ours):
         for i in range(1, len(a)):
             name, mine = a[i][0], b[i][0] if i < len(b) else None
             if mine is not None and spelled(name) != spelled(mine):
                 if i == 1 and len(a) > 2:  # the innermost, inlined, without a linkage name: named after the function around it
                     a[i][0] = mine
-                    kinds.write(f"inlined\t{a[0]}\t{name}\t{mine}\n")
+                    kinds.write(f"inlined\t{a[0]}\t{image}\t{name}\t{mine}\n")
                 elif i == len(a) - 1 and len(a) > 2 and spelled(name) in spelled(mine):  # the function itself: only its short name
                     a[i][0] = mine
-                    kinds.write(f"short\t{a[0]}\t{name}\t{mine}\n")
+                    kinds.write(f"short\t{a[0]}\t{image}\t{name}\t{mine}\n")
+                elif i == len(a) - 1 and a[i][1] == b[i][1] != "??:0":  # the same function at the same place: another of its names
+                    a[i][0] = mine
+                    kinds.write(f"alias\t{a[0]}\t{image}\t{name}\t{mine}\n")
                 else:
                     kind = "far" if mine == "??" and len(a) == 2 else "other"
-                    kinds.write(f"{kind}\t{a[0]}\t{name}\t{mine}\n")
+                    kinds.write(f"{kind}\t{a[0]}\t{image}\t{name}\t{mine}\n")
             print(a[i][0])
             print(a[i][1])
 
@@ -483,17 +475,23 @@ def jeprof_differences(perl, subject, dump, texts):
                               dict(os.environ, PROCPROF_SYMBOL_CACHE="", HOME=str(cache), DEBUGINFOD_URLS="", PROCPROF_KINDS=str(kinds_file), B=str(build)))
         found = collections.defaultdict(dict)
         for line in kinds_file.read_text(errors="replace").splitlines() if kinds_file.exists() else []:
-            kind, address, name, mine = line.split("\t")
-            found[kind].setdefault((name, mine), address)
+            kind, address, image, name, mine = line.split("\t")
+            found[kind].setdefault((name, mine), (address, image))
     theirs, mine = texts["Perl, binutils' addr2line"], texts["Perl, our addr2line"]
     compare_graphs("the Perl script with binutils' addr2line and with ours", theirs, mine)
     for kind, title in (("inlined", "innermost frame, inlined, without a linkage name: binutils has the function around it"),
                         ("short", "function without a linkage name, around an inlined one: binutils has its short name, ours that of the symbol"),
+                        ("alias", "function with several names: binutils has the one of the debug information, ours that of the symbol table"),
                         ("far", "no debug information, and behind the end of every symbol: binutils has the symbol before"),
                         ("other", "other names")):
         note(f"  {title}: {len(found[kind])}")
-        for (name, own_name), address in list(found[kind].items())[:EXAMPLES]:
+        for (name, own_name), (address, _) in list(found[kind].items())[:EXAMPLES]:
             note(f"      {address}: binutils {name[:90]}  ours {own_name[:110]}")
+    differing = sorted({address for kind in ("inlined", "short") for address, image in found[kind].values() if image == str(subject.program)})
+    chains, answers = ask_all(subject.program, "".join(a + "\n" for a in differing))
+    for peer, others in answers.items():
+        same = sum([n for n, _ in a] == [n for n, _ in b] for a, b in zip(chains, others))
+        note(f"  of one address for each of these names, {peer} has the same as ours for {same} of {len(differing)}")
     compare_graphs("with these names taken from ours", settled, mine)
     compare_graphs("the Perl script with our addr2line, and procprof jeprof", mine, texts["procprof jeprof, cold"])
 
@@ -534,7 +532,7 @@ def main():
     for subject in subjects:
         table(subject)
     if wanted("agreement"):
-        note("\nagreement on 10,000 addresses (linkage names; clone suffixes, constructor kinds and names of one address taken as one)")
+        note("\nagreement on 10,000 addresses (linkage names without clone suffixes, constructors' kinds taken as one)")
         for subject in subjects:
             if subject.debug == subject.program:
                 agreement(subject.program, make_addresses(subject))
