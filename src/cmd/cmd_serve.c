@@ -64,14 +64,37 @@ static char *data_dir(const struct arguments *a, const struct conf *conf)
     return *set ? mem_strdup(set) : file_user_dir("DATA");
 }
 
+static char *log_path(const struct arguments *a, const char *data)
+{
+    return a->log_file ? mem_strdup(a->log_file) : mem_printf("%s/procprof.log", data);
+}
+
+static int open_log(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+}
+
+/* The file of that name from now on: the one there was has been moved away (logrotate). */
+static void reopen_log(const struct arguments *a, const char *data)
+{
+    char *path = log_path(a, data);
+    int fd = open_log(path);
+    if (fd < 0) server_log(LOG_ERROR_, "%s: %s; going on with the one there was", path, strerror(errno));
+    mem_free(path);
+    if (fd < 0) return;
+    dup2(fd, 1);
+    dup2(fd, 2);
+    close(fd);
+}
+
 /* The parent waits until the child serves (or says why it does not), so that the exit status is true. */
 static int become_daemon(const struct arguments *a, const char *data, int *ret_report_fd)
 {
     int fds[2];
     struct err err;
     if (file_make_dirs(data, 0700, &err)) return command_fail(&err);
-    char *log = a->log_file ? mem_strdup(a->log_file) : mem_printf("%s/procprof.log", data);
-    int log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    char *log = log_path(a, data);
+    int log_fd = open_log(log);
     if (log_fd < 0) return command_failf("%s: %s", log, strerror(errno));
     mem_free(log);
     if (pipe2(fds, O_CLOEXEC)) return command_failf("pipe: %s", strerror(errno));
@@ -172,6 +195,7 @@ static int serve(const struct arguments *a)
             server_log(LOG_INFO_, "ending on signal %d", signal);
             break;
         }
+        if (a->daemon) reopen_log(a, data);
         struct conf again = {0};
         if (read_conf(a, &again, &err))
             server_log(LOG_ERROR_, "not re-read: %s", err.text);

@@ -2,10 +2,14 @@
  */
 #include "serve/cluster.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -58,16 +62,38 @@ static int load_switches(struct cluster *c, struct err *err)
     return db_done(&c->db, s, err);
 }
 
-static int add_conf_nodes(struct cluster *c, struct err *err)
+int cluster_add_conf_nodes(struct cluster *c, const struct conf *conf, size_t *ret_n_added, struct err *err)
 {
-    for (size_t i = 0; i < c->conf.n_nodes; i++) {
+    if (ret_n_added) *ret_n_added = 0;
+    for (size_t i = 0; i < conf->n_nodes; i++) {
         struct cluster_node node, there;
-        int bad = cluster_node_parse(c->conf.nodes[i].text, &node, err);
-        if (!bad && cluster_node_find(c, 1u << node.role, node.host, node.port, &there) < 0)
-            bad = cluster_node_add(c, &node, NULL, err);
-        if (bad) return err_prefix(err, "%s: node", c->conf.nodes[i].where), bad;
+        int bad = cluster_node_parse(conf->nodes[i].text, &node, err);
+        if (!bad && !cluster_node_find(c, 1u << node.role, node.host, node.port, &there)) continue;
+        if (!bad) bad = cluster_node_add(c, &node, NULL, err);
+        if (bad) return err_prefix(err, "%s: node", conf->nodes[i].where), bad;
+        if (ret_n_added) ++*ret_n_added;
     }
     return 0;
+}
+
+static int open_audit(const struct cluster *c)
+{
+    char path[sizeof c->data_dir + 32];
+    snprintf(path, sizeof path, "%s/audit.log", c->data_dir);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0) server_log(LOG_WARN_, "%s: %s; actions are only logged", path, strerror(errno));
+    return fd;
+}
+
+void cluster_audit_reopen(struct cluster *c)
+{
+    int fd = open_audit(c);
+    if (fd < 0 || c->audit_fd < 0) { /* what was never opened stays so: others may be looking at it */
+        if (fd >= 0) close(fd);
+        return;
+    }
+    dup3(fd, c->audit_fd, O_CLOEXEC);
+    close(fd);
 }
 
 int cluster_open(const char *data_dir, struct conf *conf, struct cluster **ret_cluster, struct err *err)
@@ -75,8 +101,11 @@ int cluster_open(const char *data_dir, struct conf *conf, struct cluster **ret_c
     struct cluster *c = mem_zalloc(sizeof *c);
     pthread_mutex_init(&c->lock, NULL);
     snprintf(c->data_dir, sizeof c->data_dir, "%s", data_dir);
+    c->audit_fd = -1;
     c->conf = *conf;
-    *conf = (struct conf){0};
+    c->conf.nodes = NULL;
+    c->conf.n_nodes = c->conf.cap_nodes = 0;
+    *conf = (struct conf){.nodes = conf->nodes, .n_nodes = conf->n_nodes, .cap_nodes = conf->cap_nodes};
     char path[sizeof c->data_dir + 32];
     bool was_damaged = false;
     int bad = file_make_dirs(data_dir, 0700, err);
@@ -90,12 +119,7 @@ int cluster_open(const char *data_dir, struct conf *conf, struct cluster **ret_c
     if (!bad) bad = load_switches(c, err);
     if (!bad) bad = cluster_users_load(c, err);
     if (!bad) bad = cluster_nodes_load(c, err);
-    if (!bad) bad = add_conf_nodes(c, err);
-    if (!bad) {
-        snprintf(path, sizeof path, "%s/audit.log", data_dir);
-        c->audit = fopen(path, "ae");
-        if (!c->audit) server_log(LOG_WARN_, "%s cannot be written; actions are only logged", path);
-    }
+    if (!bad) c->audit_fd = open_audit(c);
     if (bad) return cluster_close(c), bad;
     *ret_cluster = c;
     return 0;
@@ -105,7 +129,7 @@ void cluster_close(struct cluster *c)
 {
     if (!c) return;
     db_close(&c->db);
-    if (c->audit) fclose(c->audit);
+    if (c->audit_fd >= 0) close(c->audit_fd);
     conf_free(&c->conf);
     mem_free(c->nodes);
     mem_free(c->users);
@@ -230,12 +254,12 @@ void cluster_audit(struct cluster *c, const char *user, const char *peer, const 
              has_reason ? " reason=" : "", has_reason ? reason : "");
     one_line(line);
     local_time(when);
-    pthread_mutex_lock(&c->lock);
-    if (c->audit) {
-        fprintf(c->audit, "%s %s\n", when, line);
-        fflush(c->audit);
+    if (c->audit_fd >= 0) {
+        char whole[sizeof when + sizeof line + 2]; /* in one write: lines of two threads do not mix */
+        int n = snprintf(whole, sizeof whole, "%s %s\n", when, line);
+        if (write(c->audit_fd, whole, (size_t)n) != n)
+            server_log(LOG_WARN_, "audit.log cannot be written: %s", strerror(errno));
     }
-    pthread_mutex_unlock(&c->lock);
     server_log(LOG_INFO_, "audit %s", line);
 }
 

@@ -50,9 +50,11 @@ struct cluster_node {
 
 struct cluster;
 
-/* Opens (or makes) DATA_DIR/cluster.db and takes over the settings; the conf is left empty. Nodes named in it
- * are added when missing. */
+/* Opens (or makes) DATA_DIR/cluster.db and takes over the settings; of the conf only its nodes are left. */
 int cluster_open(const char *data_dir, struct conf *conf, struct cluster **ret_cluster, struct err *err);
+/* Adds those that are named there and missing here. Stops at the first that cannot be; the error says where
+ * it stands. *ret_n_added may be NULL. */
+int cluster_add_conf_nodes(struct cluster *c, const struct conf *conf, size_t *ret_n_added, struct err *err);
 void cluster_close(struct cluster *c); /* NULL is fine */
 
 /* Nodes of the roles in mask (1 << CLUSTER_BE | ...), by id. *ret_nodes is the caller's (mem_free); NULL when
@@ -190,6 +192,9 @@ void cluster_login_result(struct cluster *c, const char *user, const char *peer,
  * not ("ok" alone has no reason: NULL or ""). */
 void cluster_audit(struct cluster *c, const char *user, const char *peer, const char *result,
                    const char *reason, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* The file of that name from now on: the one there was has been moved away (logrotate). */
+void cluster_audit_reopen(struct cluster *c);
 
 /* ---- the log: one line on stderr with time and level; settings: log_level ---- */
 

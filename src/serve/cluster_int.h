@@ -40,7 +40,7 @@ struct cluster {
     void (*bind_hook[4])(void *context);
     void *bind_hook_context[4];
     size_t n_bind_hooks;
-    FILE *audit;
+    int audit_fd; /* -1: none. Written without the lock, a line at a time */
     char data_dir[400];
 };
 

@@ -155,19 +155,6 @@ static int set_self(struct cluster *c, int http_port, int query_port, int32_t *r
     return *ret_id ? cluster_node_update(c, *ret_id, &self, err) : cluster_node_add(c, &self, ret_id, err);
 }
 
-/* Nodes of the conf files; after our own, so that this server is 10001. */
-static int add_conf_nodes(struct cluster *c, const struct conf *conf, struct err *err)
-{
-    for (size_t i = 0; i < conf->n_nodes; i++) {
-        struct cluster_node node, there;
-        int bad = cluster_node_parse(conf->nodes[i].text, &node, err);
-        if (!bad && cluster_node_find(c, 1u << node.role, node.host, node.port, &there) < 0)
-            bad = cluster_node_add(c, &node, NULL, err);
-        if (bad) return err_prefix(err, "%s: node", conf->nodes[i].where), bad;
-    }
-    return 0;
-}
-
 static int add_own_backend(struct cluster *c, int32_t *ret_id, struct err *err)
 {
     struct cluster_node n = {.role = CLUSTER_BE, .host = "127.0.0.1"}, there;
@@ -216,7 +203,7 @@ static int start_store(struct server *s, const struct server_options *o, const s
     if (!bad)
         bad = set_self(c, (int)cluster_setting_int(c, CONF_HTTP_PORT),
                        (int)cluster_setting_int(c, CONF_QUERY_PORT), &self, err);
-    if (!bad) bad = add_conf_nodes(c, nodes, err);
+    if (!bad) bad = cluster_add_conf_nodes(c, nodes, NULL, err); /* after our own: this server is 10001 */
     if (!bad) bad = store_node_dir(s->site.store, self, dir, true, err);
     if (!bad && o->has_be_conf) {
         bad = add_own_backend(c, &backend, err);
@@ -291,12 +278,8 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
     site->started_ms = clock_wall_ns() / 1000000;
     site->events = events_new();
     site->sessions = sessions_new();
-    struct conf nodes = {.nodes = conf->nodes, .n_nodes = conf->n_nodes, .cap_nodes = conf->cap_nodes};
-    conf->nodes = NULL;
-    conf->n_nodes = conf->cap_nodes = 0;
     int bad = cluster_open(o->data_dir, conf, &site->cluster, err);
-    if (!bad) bad = start_store(s, o, &nodes, err);
-    conf_free(&nodes);
+    if (!bad) bad = start_store(s, o, conf, err);
     if (!bad) {
         char *path = cluster_setting_text(site->cluster, CONF_SYMBOL_PATH);
         s->search = split_path(path);
@@ -358,17 +341,10 @@ void server_reload(struct server *s, struct conf *conf)
         mem_free(now);
     }
     set_log_level(conf_text(conf, CONF_LOG_LEVEL));
-    for (size_t i = 0; i < conf->n_nodes; i++) {
-        struct cluster_node node, there;
-        int32_t id;
-        int bad = cluster_node_parse(conf->nodes[i].text, &node, &err);
-        if (!bad && !cluster_node_find(c, 1u << node.role, node.host, node.port, &there)) continue;
-        if (!bad) bad = cluster_node_add(c, &node, &id, &err);
-        if (bad)
-            server_log(LOG_WARN_, "%s: %s", conf->nodes[i].where, err.text);
-        else
-            server_log(LOG_INFO_, "node %d added: %s", id, conf->nodes[i].text);
-    }
+    size_t n_added;
+    if (cluster_add_conf_nodes(c, conf, &n_added, &err)) server_log(LOG_WARN_, "%s", err.text);
+    if (n_added) server_log(LOG_INFO_, "%zu nodes added", n_added);
+    cluster_audit_reopen(c);
 }
 
 void server_stop(struct server *s)

@@ -18,8 +18,10 @@ static struct cluster *open_cluster(const char *conf_text_)
     server_log_level(LOG_ERROR_);
     REQUIRE(conf_parse(&conf, conf_text_, strlen(conf_text_), "test.conf", CONF_OWN_FILE, NULL, NULL, &err) ==
             0);
-    if (cluster_open(dir, &conf, &c, &err)) T_FAIL("%s", err.text);
+    if (cluster_open(dir, &conf, &c, &err) || cluster_add_conf_nodes(c, &conf, NULL, &err))
+        T_FAIL("%s", err.text);
     REQUIRE(c);
+    conf_free(&conf);
     return c;
 }
 
