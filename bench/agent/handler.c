@@ -18,7 +18,7 @@
 
 #define N_CALLS 200000
 
-static volatile bool cancel;
+static _Atomic bool cancel;
 static bool is_spread, is_event;
 static struct sampler_thread *me; /* in the capture */
 static volatile double ns_a_call; /* libc promises that raise() calls nothing of this file */

@@ -44,13 +44,13 @@ static int64_t ns(double seconds)
     return (int64_t)(seconds * 1e9);
 }
 
-static bool is_cancelled(const volatile bool *cancel)
+static bool is_cancelled(const _Atomic bool *cancel)
 {
-    return cancel && *cancel;
+    return cancel && atomic_load(cancel);
 }
 
 /* Until then, keeping the unwinder's tables fresh; a reader whose turn it is lets the sampler look around. */
-static void wait_until(int64_t end_ns, const volatile bool *cancel, const struct kind *k,
+static void wait_until(int64_t end_ns, const _Atomic bool *cancel, const struct kind *k,
                        const struct session *s, const struct reader *r)
 {
     for (int64_t left; (left = end_ns - now_ns(CLOCK_MONOTONIC)) > 0 && !is_cancelled(cancel);) {
@@ -61,7 +61,7 @@ static void wait_until(int64_t end_ns, const volatile bool *cancel, const struct
 }
 
 /* Waits a little; false when that was long enough. */
-static bool waits_on(int64_t give_up_ns, const volatile bool *cancel)
+static bool waits_on(int64_t give_up_ns, const _Atomic bool *cancel)
 {
     if (now_ns(CLOCK_MONOTONIC) >= give_up_ns || is_cancelled(cancel)) return false;
     nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
@@ -145,7 +145,7 @@ static int leave(const struct kind *k, struct session *s, struct reader *r,
 }
 
 static int capture_between(const struct kind *k, const struct kind_options *options,
-                           const volatile bool *cancel, struct output *output, struct err *err)
+                           const _Atomic bool *cancel, struct output *output, struct err *err)
 {
     struct session *s = &sessions[kind_number(k)];
     struct reader r = {0};
@@ -164,7 +164,7 @@ static int capture_between(const struct kind *k, const struct kind_options *opti
 /* ---- counter kinds */
 
 static int capture_difference(const struct kind *k, const struct kind_options *options,
-                              const volatile bool *cancel, struct output *output, struct err *err)
+                              const _Atomic bool *cancel, struct output *output, struct err *err)
 {
     struct output begin;
     int status = snapshot(k, options, &begin, err);
@@ -179,7 +179,7 @@ static int capture_difference(const struct kind *k, const struct kind_options *o
     return status;
 }
 
-int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
+int kind_capture(const struct kind *k, const struct kind_options *options, const _Atomic bool *cancel,
                  struct output *output, struct err *err)
 {
     if (k->is_capture) return capture_between(k, options, cancel, output, err);

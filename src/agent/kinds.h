@@ -82,7 +82,7 @@ const struct kind *kind_next(const struct kind *previous);     /* NULL starts; i
  *
  * Several at once: of a capture kind they share one sampler when it fits, each with the samples of its own
  * time. Else who comes later waits for its turn, when that comes within ten seconds; ERR_BUSY otherwise. */
-int kind_capture(const struct kind *k, const struct kind_options *options, const volatile bool *cancel,
+int kind_capture(const struct kind *k, const struct kind_options *options, const _Atomic bool *cancel,
                  struct output *output, struct err *err);
 
 #define KINDS_MAX 32

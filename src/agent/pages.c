@@ -26,14 +26,28 @@ void pages_buf_free(struct pages_buf *b)
     *b = (struct pages_buf){.limit = b->limit};
 }
 
+static void *resize(void *memory, size_t n_bytes, size_t n_new_bytes)
+{
+#if defined(__SANITIZE_THREAD__) /* knows nothing of mremap: takes what has moved for what was there before  \
+                                  */
+    void *moved = pages_map(n_new_bytes);
+    if (moved) memcpy(moved, memory, n_bytes);
+    if (moved) pages_unmap(memory, n_bytes);
+    return moved;
+#else
+    void *moved = mremap(memory, n_bytes, n_new_bytes, MREMAP_MAYMOVE);
+    return moved == MAP_FAILED ? NULL : moved;
+#endif
+}
+
 static bool grow(struct pages_buf *b, size_t need)
 {
     size_t limit = b->limit ? b->limit : DEFAULT_LIMIT;
     if (need > limit) return false;
     size_t room = b->room ? b->room : 16384;
     while (room < need) room *= 2;
-    void *memory = b->data ? mremap(b->data, b->room, room, MREMAP_MAYMOVE) : pages_map(room);
-    if (!memory || memory == MAP_FAILED) return false;
+    void *memory = b->data ? resize(b->data, b->room, room) : pages_map(room);
+    if (!memory) return false;
     b->data = memory;
     b->room = room;
     return true;

@@ -18,7 +18,7 @@
 #define MAX_THREADS 8
 
 static volatile uint64_t sink;
-static volatile bool cancel;
+static _Atomic bool cancel;
 static _Atomic int n_done;
 static sem_t may_end;
 
@@ -224,7 +224,7 @@ TEST(by_cpu_timers_at_1_khz)
 
 /* ---- two captures at once */
 
-static volatile bool cancel_second;
+static _Atomic bool cancel_second;
 static struct output second_result;
 
 static void *take_second(void *argument)

@@ -103,6 +103,12 @@ static void restore_place(struct machine *m, uint64_t reg)
     if (p) *p = *place_of(m, &m->initial, reg);
 }
 
+/* Wraps round: a file may say anything, and rule_of refuses what is too far. */
+static int64_t scaled(const struct machine *m, uint64_t factor)
+{
+    return (int64_t)(factor * (uint64_t)m->cie->data_align);
+}
+
 static const struct rd nothing;
 
 static void run_extended(struct machine *m, uint8_t op, struct rd *r)
@@ -110,7 +116,6 @@ static void run_extended(struct machine *m, uint8_t op, struct rd *r)
     struct state *s = &m->now;
     uint64_t reg;
     uintptr_t address;
-    int64_t data_align = m->cie->data_align;
     switch (op) {
     case 0x00:
         break; /* nop */
@@ -131,7 +136,7 @@ static void run_extended(struct machine *m, uint8_t op, struct rd *r)
         break;
     case 0x05: /* offset_extended */
         reg = rd_varint(r);
-        set_place(m, reg, AT_OFFSET, (int64_t)rd_varint(r) * data_align, nothing);
+        set_place(m, reg, AT_OFFSET, scaled(m, rd_varint(r)), nothing);
         break;
     case 0x06:
         restore_place(m, rd_varint(r));
@@ -165,7 +170,7 @@ static void run_extended(struct machine *m, uint8_t op, struct rd *r)
     case 0x0c: /* def_cfa */
     case 0x12: /* def_cfa_sf */
         s->cfa_register = rd_varint(r);
-        s->cfa_offset = op == 0x0c ? (int64_t)rd_varint(r) : rd_sleb(r) * data_align;
+        s->cfa_offset = op == 0x0c ? (int64_t)rd_varint(r) : scaled(m, (uint64_t)rd_sleb(r));
         s->cfa_is_expression = false;
         break;
     case 0x0d:
@@ -176,7 +181,7 @@ static void run_extended(struct machine *m, uint8_t op, struct rd *r)
         s->cfa_offset = (int64_t)rd_varint(r);
         break;
     case 0x13:
-        s->cfa_offset = rd_sleb(r) * data_align;
+        s->cfa_offset = scaled(m, (uint64_t)rd_sleb(r));
         break;
     case 0x0f:
         s->cfa_is_expression = true;
@@ -188,7 +193,7 @@ static void run_extended(struct machine *m, uint8_t op, struct rd *r)
         break;
     case 0x11: /* offset_extended_sf */
         reg = rd_varint(r);
-        set_place(m, reg, AT_OFFSET, rd_sleb(r) * data_align, nothing);
+        set_place(m, reg, AT_OFFSET, scaled(m, (uint64_t)rd_sleb(r)), nothing);
         break;
     case 0x14: /* val_offset, val_offset_sf: the value itself; never seen for the registers we follow */
     case 0x15:
@@ -211,7 +216,7 @@ static void run_extended(struct machine *m, uint8_t op, struct rd *r)
         break; /* GNU_args_size */
     case 0x2f: /* GNU_negative_offset_extended */
         reg = rd_varint(r);
-        set_place(m, reg, AT_OFFSET, -(int64_t)rd_varint(r) * data_align, nothing);
+        set_place(m, reg, AT_OFFSET, scaled(m, -rd_varint(r)), nothing);
         break;
     default:
         m->lost = true;
@@ -229,7 +234,7 @@ static void run(struct machine *m, struct rd r)
             row_end(m, m->pc + low * m->cie->code_align);
             break;
         case 2:
-            set_place(m, low, AT_OFFSET, (int64_t)rd_varint(&r) * m->cie->data_align, nothing);
+            set_place(m, low, AT_OFFSET, scaled(m, rd_varint(&r)), nothing);
             break;
         case 3:
             restore_place(m, low);
