@@ -61,9 +61,7 @@ void api_login(struct http_request *q, struct http_answer *a)
         if (good) {
             sessions_begin(site->sessions, q, a, &user);
             snprintf(q->user, sizeof q->user, "%s", user.name);
-            q->grants = user.grants & CLUSTER_ADMIN ? CLUSTER_LOOK | CLUSTER_ACT | CLUSTER_ADMIN
-                        : user.grants & CLUSTER_ACT ? user.grants | CLUSTER_LOOK
-                                                    : user.grants;
+            q->grants = cluster_user_may(&user);
             session_json(q, &a->body);
         } else {
             http_error(a, 401, CLUSTER_WRONG_PASSWORD);

@@ -151,8 +151,15 @@ struct cluster_user {
     char name[64];
     bool has_password;
     uint8_t native_hash[20]; /* SHA1(SHA1(password)), what mysql_native_password checks against */
-    unsigned grants;         /* enum cluster_grant, or-ed; ADMIN implies the others */
+    unsigned grants;         /* enum cluster_grant, or-ed, as they were given */
 };
+
+/* The grants with those they imply: who acts may look, an administrator may do all. */
+static inline unsigned cluster_user_may(const struct cluster_user *user)
+{
+    if (user->grants & CLUSTER_ADMIN) return CLUSTER_LOOK | CLUSTER_ACT | CLUSTER_ADMIN;
+    return user->grants & CLUSTER_ACT ? user->grants | CLUSTER_LOOK : user->grants;
+}
 
 /* "root" is always there, with all grants; at first without a password. */
 int cluster_user_get(struct cluster *c, const char *name,

@@ -507,70 +507,92 @@ static void expire_jobs(struct collector *c, int64_t now_ms)
     c->n_jobs = n;
 }
 
+/* What one look at all nodes found to do, once the lock is let go. */
+struct due {
+    struct capture **begun;
+    struct cluster_node *beats;
+    size_t n_begun, cap_begun, n_beats, cap_beats;
+};
+
+/* With the lock: one scheduled capture of a node at a time, the longest overdue first. */
+static void find_due_capture(struct collector *c, struct member *m, const struct settings *s, int64_t now_ms,
+                             struct due *due)
+{
+    int best = -1;
+    for (int t = 0; t < PROFILE_N_TYPES; t++)
+        if (m->tasks[t].enabled && m->tasks[t].due_ms <= now_ms &&
+            (best < 0 || m->tasks[t].due_ms < m->tasks[best].due_ms))
+            best = t;
+    if (best < 0 || m->n_running || (int64_t)c->n_captures >= s->max_captures || m->waiting) return;
+    bool is_jvm = capture_is_jvm(&m->node);
+    if (is_jvm && cluster_jvm_is_claimed(c->cluster, m->id)) return;
+    for (int t = 0; t < PROFILE_N_TYPES; t++) {
+        struct task *k = &m->tasks[t];
+        /* A JVM is looked at once for all its types; they stand side by side in the list. */
+        if (t != best && !(is_jvm && k->enabled && k->backoff_ms <= now_ms + JOIN_MS)) continue;
+        *VEC_PUSH(due->begun, due->n_begun, due->cap_begun) =
+            new_capture(c, m, (enum profile_type)t, (double)k->duration_ms / 1000, 0);
+        if (is_jvm) k->due_ms = now_ms;
+        next_due(c, k, now_ms);
+    }
+}
+
+/* With the lock. */
+static void find_due(struct collector *c, size_t turn, const struct settings *s, int64_t now_ms,
+                     struct due *due)
+{
+    due->n_begun = due->n_beats = 0;
+    for (size_t i = 0; i < c->n_members; i++) {
+        /* From another node on each time: a limit on captures is shared fairly. */
+        struct member *m = c->members[(i + turn) % c->n_members];
+        if (m->is_gone) {
+            c->nodes_changed |= !m->n_running && !m->heartbeat_running && !m->is_followed;
+            continue;
+        }
+        if (now_ms >= m->heartbeat_due_ms && !m->heartbeat_running) {
+            m->heartbeat_running = true;
+            m->heartbeat_due_ms =
+                now_ms + (int64_t)((double)s->heartbeat_s * 1000 * (0.9 + 0.2 * random_part(c)));
+            *VEC_PUSH(due->beats, due->n_beats, due->cap_beats) = m->node;
+        }
+        find_due_capture(c, m, s, now_ms, due);
+    }
+}
+
+static void start_due(struct collector *c, const struct due *due)
+{
+    struct capture **begun = due->begun;
+    for (size_t i = 0; i < due->n_begun; i++)
+        tell(c, COLLECTOR_TYPE, begun[i]->facts.node.id, begun[i]->facts.type);
+    for (size_t i = 0, n; i < due->n_begun; i += n) {
+        int32_t node = begun[i]->facts.node.id;
+        for (n = 1; i + n < due->n_begun && begun[i + n]->facts.node.id == node;) n++;
+        if (capture_is_jvm(&begun[i]->facts.node))
+            capture_jvm_begin(&begun[i], n);
+        else
+            ask(begun[i]);
+    }
+    for (size_t i = 0; i < due->n_beats; i++) ask_heartbeat(c, &due->beats[i]);
+}
+
 static void *decide_always(void *context)
 {
     struct collector *c = context;
-    struct capture **begun = NULL;
-    struct cluster_node *beats = NULL;
-    size_t n_begun = 0, cap_begun = 0, n_beats = 0, cap_beats = 0, turn = 0;
+    struct due due = {0};
     pthread_mutex_lock(&c->lock);
     c->nodes_changed = true;
-    while (!c->stopping) {
+    for (size_t turn = 0; !c->stopping; turn++) {
         int64_t now_ms = monotonic_ms();
         bool changed = c->nodes_changed;
         c->nodes_changed = false;
         pthread_mutex_unlock(&c->lock);
         struct settings s = read_settings(c->cluster);
         if (changed) read_nodes(c, &s, now_ms);
-        n_begun = n_beats = 0;
         pthread_mutex_lock(&c->lock);
-        for (size_t i = 0; i < c->n_members; i++) {
-            /* From another node on each time: a limit on captures is shared fairly. */
-            struct member *m = c->members[(i + turn) % c->n_members];
-            if (m->is_gone) {
-                c->nodes_changed |= !m->n_running && !m->heartbeat_running && !m->is_followed;
-                continue;
-            }
-            if (now_ms >= m->heartbeat_due_ms && !m->heartbeat_running) {
-                m->heartbeat_running = true;
-                m->heartbeat_due_ms =
-                    now_ms + (int64_t)((double)s.heartbeat_s * 1000 * (0.9 + 0.2 * random_part(c)));
-                *VEC_PUSH(beats, n_beats, cap_beats) = m->node;
-            }
-            /* One scheduled capture of a node at a time; the longest overdue first. */
-            int best = -1;
-            for (int t = 0; t < PROFILE_N_TYPES; t++)
-                if (m->tasks[t].enabled && m->tasks[t].due_ms <= now_ms &&
-                    (best < 0 || m->tasks[t].due_ms < m->tasks[best].due_ms))
-                    best = t;
-            if (best < 0 || m->n_running || (int64_t)c->n_captures >= s.max_captures) continue;
-            if (m->waiting) continue;
-            bool is_jvm = capture_is_jvm(&m->node);
-            if (is_jvm && cluster_jvm_is_claimed(c->cluster, m->id)) continue;
-            for (int t = 0; t < PROFILE_N_TYPES; t++) {
-                struct task *k = &m->tasks[t];
-                /* A JVM is looked at once for all its types; they stand side by side in the list. */
-                if (t != best && !(is_jvm && k->enabled && k->backoff_ms <= now_ms + JOIN_MS)) continue;
-                *VEC_PUSH(begun, n_begun, cap_begun) =
-                    new_capture(c, m, (enum profile_type)t, (double)k->duration_ms / 1000, 0);
-                if (is_jvm) k->due_ms = now_ms;
-                next_due(c, k, now_ms);
-            }
-        }
-        turn++;
+        find_due(c, turn, &s, now_ms, &due);
         expire_jobs(c, now_ms);
         pthread_mutex_unlock(&c->lock);
-        for (size_t i = 0; i < n_begun; i++)
-            tell(c, COLLECTOR_TYPE, begun[i]->facts.node.id, begun[i]->facts.type);
-        for (size_t i = 0, n; i < n_begun; i += n) {
-            int32_t node = begun[i]->facts.node.id;
-            for (n = 1; i + n < n_begun && begun[i + n]->facts.node.id == node;) n++;
-            if (capture_is_jvm(&begun[i]->facts.node))
-                capture_jvm_begin(&begun[i], n);
-            else
-                ask(begun[i]);
-        }
-        for (size_t i = 0; i < n_beats; i++) ask_heartbeat(c, &beats[i]);
+        start_due(c, &due);
         pthread_mutex_lock(&c->lock);
         if (c->stopping || c->nodes_changed) continue;
         int64_t until_ns = clock_monotonic_ns() + TICK_MS * 1000000LL;
@@ -578,8 +600,8 @@ static void *decide_always(void *context)
         pthread_cond_timedwait(&c->wake, &c->lock, &until);
     }
     pthread_mutex_unlock(&c->lock);
-    mem_free(begun);
-    mem_free(beats);
+    mem_free(due.begun);
+    mem_free(due.beats);
     return NULL;
 }
 

@@ -183,7 +183,5 @@ void site_identify(struct site *site, struct http_request *q)
     }
     if (!known) return;
     snprintf(q->user, sizeof q->user, "%s", user.name);
-    q->grants = user.grants & CLUSTER_ADMIN ? CLUSTER_LOOK | CLUSTER_ACT | CLUSTER_ADMIN
-                : user.grants & CLUSTER_ACT ? user.grants | CLUSTER_LOOK
-                                            : user.grants;
+    q->grants = cluster_user_may(&user);
 }
