@@ -98,16 +98,15 @@ int file_begin_atomic(const char *path, unsigned mode, struct file_writing *ret_
     return 0;
 }
 
-int file_end_atomic(struct file_writing *w, bool keep, bool durable, struct err *err)
+int file_end_atomic(struct file_writing *w, bool durable, struct err *err)
 {
     int fd = w->out.drain_fd, failed = 0, rc = 0;
-    if (keep && buf_flush(&w->out)) failed = w->out.write_errno;
-    if (keep && w->temporary && !failed && (fchmod(fd, w->mode) < 0 || (durable && fsync(fd) < 0)))
-        failed = errno;
+    if (buf_flush(&w->out)) failed = w->out.write_errno;
+    if (w->temporary && !failed && (fchmod(fd, w->mode) < 0 || (durable && fsync(fd) < 0))) failed = errno;
     if (close(fd) < 0 && !failed) failed = errno;
-    if (keep && w->temporary && !failed && rename(w->temporary, w->path) < 0) failed = errno;
-    if (w->temporary && (failed || !keep)) unlink(w->temporary);
-    if (keep && failed) rc = err_errno(err, failed, "%s: cannot write", w->path);
+    if (w->temporary && !failed && rename(w->temporary, w->path) < 0) failed = errno;
+    if (w->temporary && failed) unlink(w->temporary);
+    if (failed) rc = err_errno(err, failed, "%s: cannot write", w->path);
     buf_free(&w->out);
     mem_free(w->path);
     mem_free(w->temporary);
@@ -121,7 +120,7 @@ int file_write_atomic(const char *path, const void *data, size_t len, unsigned m
     int rc = file_begin_atomic(path, mode, &w, err);
     if (rc) return rc;
     buf_add(&w.out, data, len);
-    return file_end_atomic(&w, true, durable, err);
+    return file_end_atomic(&w, durable, err);
 }
 
 int file_make_dirs(const char *path, unsigned mode, struct err *err)

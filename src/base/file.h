@@ -32,14 +32,14 @@ int file_write_atomic(const char *path, const void *data, size_t len, unsigned m
                       struct err *err);
 
 /* The same for what is made piece by piece: append to `out` between begin and end. After a begin that went
- * well comes an end, always; `keep` false leaves the old file as it was. */
+ * well comes an end, always; when that fails, the old file is as it was. */
 struct file_writing {
     struct buf out;
     char *path, *temporary; /* temporary: NULL when the file is written into */
     unsigned mode;
 };
 int file_begin_atomic(const char *path, unsigned mode, struct file_writing *ret_writing, struct err *err);
-int file_end_atomic(struct file_writing *w, bool keep, bool durable, struct err *err);
+int file_end_atomic(struct file_writing *w, bool durable, struct err *err);
 
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* mkdir -p */
 int file_remove_tree(const char *path, struct err *err);              /* rm -r, does not follow links */

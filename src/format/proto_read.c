@@ -465,42 +465,45 @@ static int add_frame(struct proto *m, uint64_t id)
     return 0;
 }
 
-/* An integer of at most three bytes; four can be read at *at. How long the next one is nobody can foresee, so
- * this does not branch on it. */
-static inline bool get_short_varint(const uint8_t **at, uint64_t *ret_value)
+/* An integer of at most three bytes, the first in word. How long the next one is nobody can foresee, so this
+ * does not branch on it. */
+struct short_varint {
+    uint32_t value;
+    unsigned n_bits; /* 8, 16 or 24; 0: it is longer */
+};
+
+static inline struct short_varint short_varint(uint32_t word)
 {
-    uint32_t word;
-    memcpy(&word, *at, 4);
     uint32_t ends = ~word & 0x808080;
-    if (!ends) return false;
-    unsigned n_bits = (unsigned)__builtin_ctz(ends) + 1; /* 8, 16 or 24 */
+    if (!ends) return (struct short_varint){0};
+    unsigned n_bits = (unsigned)__builtin_ctz(ends) + 1;
     word &= ~0u >> (32 - n_bits);
-    *ret_value = (word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000);
-    *at += n_bits / 8;
-    return true;
+    return (struct short_varint){(word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000), n_bits};
 }
 
 /* The packed frames of a sample: the hottest loop of reading. Nearly every id is dense and at most three
- * bytes long. */
+ * bytes long: those are read two by two. */
 static int add_frames(struct proto *m, struct rd r)
 {
     uint32_t *into = m->p->sample_locations + m->next_frame;
     const uint32_t *direct = m->locations.direct;
-    while (r.p < r.end) {
-        uint64_t id;
-        if (r.end - r.p < 4 || !get_short_varint(&r.p, &id)) id = rd_varint(&r);
-        uint32_t index = id < m->locations.n_direct ? direct[id] : 0;
-        if (!index) {
-            m->next_frame = (size_t)(into - m->p->sample_locations);
-            if (r.bad) return cut(m, "sample", m->sample);
-            int rc = add_frame(m, id); /* a sparse id, or one that does not exist */
-            if (rc) return rc;
-            into = m->p->sample_locations + m->next_frame;
-            continue;
-        }
-        *into++ = index - 1;
+    uint64_t n_direct = m->locations.n_direct, word;
+    while (r.end - r.p >= 8) {
+        memcpy(&word, r.p, 8);
+        struct short_varint a = short_varint((uint32_t)word), b = short_varint((uint32_t)(word >> a.n_bits));
+        if (!a.n_bits || !b.n_bits || a.value >= n_direct || b.value >= n_direct) break;
+        if (!direct[a.value] || !direct[b.value]) break;
+        *into++ = direct[a.value] - 1;
+        *into++ = direct[b.value] - 1;
+        r.p += (a.n_bits + b.n_bits) / 8;
     }
     m->next_frame = (size_t)(into - m->p->sample_locations);
+    while (r.p < r.end) { /* the last few; a sparse id, or one that does not exist */
+        uint64_t id = rd_varint(&r);
+        if (r.bad) return cut(m, "sample", m->sample);
+        int rc = add_frame(m, id);
+        if (rc) return rc;
+    }
     return 0;
 }
 
