@@ -4,6 +4,7 @@
 #include "agent/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,6 +29,7 @@
 #define SEND_LIMIT_MS    60000 /* without a byte taken */
 #define IDLE_LIMIT_MS    15000
 #define HOUSEKEEPING_MS  100
+#define OUR_LOWEST_FD    512
 
 enum state { FREE, READING, WAITING, SENDING };
 
@@ -246,6 +248,15 @@ static void deliver_finished(void)
     (void)jobs_running(); /* sweeps those nobody waits for any more */
 }
 
+/* The host has closed our descriptors, as programs do that close all they do not know. What bears their
+ * numbers next is the host's: they are never touched again. */
+static void give_up(void)
+{
+    listener = bell = -1;
+    jobs_init(-1);
+    atomic_store(&stopping, true);
+}
+
 static void serve_once(void)
 {
     struct pollfd fds[MAX_CONNECTIONS + 2];
@@ -268,7 +279,13 @@ static void serve_once(void)
                                              : c->state == WAITING ? POLLRDHUP
                                                                    : POLLIN};
     }
-    if (poll(fds, n, n > 2 || tables_are_held() ? HOUSEKEEPING_MS : 1000) < 0) return;
+    /* With nobody there and nothing under way it sleeps until the bell rings or somebody comes. */
+    bool is_idle = n <= 2 && !tables_are_held();
+    if (poll(fds, n, is_idle ? -1 : HOUSEKEEPING_MS) < 0) return;
+    if ((fds[0].revents | (listener >= 0 ? fds[1].revents : 0)) & POLLNVAL) {
+        give_up();
+        return;
+    }
     if (fds[0].revents) {
         unsigned long long count;
         if (read(bell, &count, sizeof count) < 0) return;
@@ -288,6 +305,15 @@ static void serve_once(void)
     }
 }
 
+static void ring(void)
+{
+    int saved_errno = errno;
+    unsigned long long one = 1;
+    ssize_t n = write(bell, &one, sizeof one); /* full: it rings already */
+    (void)n;
+    errno = saved_errno;
+}
+
 static void *serve(void *argument)
 {
     (void)argument;
@@ -305,17 +331,31 @@ static void *serve(void *argument)
     return NULL;
 }
 
+/* Where a host that closes or counts descriptors is less likely to meet it; left where it is when the limit
+ * is low. */
+static int move_up(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, OUR_LOWEST_FD);
+    if (moved < 0) return fd;
+    close(fd);
+    return moved;
+}
+
 int server_start(const char *address, struct err *err)
 {
     if (atomic_load(&running)) return err_set(err, ERR_BUSY, "the agent runs already");
-    if (bell < 0) bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (bell < 0) return err_errno(err, errno, "eventfd");
+    if (bell < 0) {
+        int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (fd < 0) return err_errno(err, errno, "eventfd");
+        bell = move_up(fd);
+    }
     if (address && strcmp(address, "off") && *address) {
         int fd = listen_open(address, token_is_set(), &port, err);
         if (fd < 0) return fd;
-        listener = fd;
+        listener = move_up(fd);
     }
     jobs_init(bell);
+    tables_wake_with(ring);
     atomic_store(&stopping, false);
     atomic_store(&running, true);
     if (threads_start_own(serve, NULL, "procprof")) {
@@ -334,11 +374,10 @@ int server_port(void)
 
 void server_stop(void)
 {
-    unsigned long long one = 1;
     if (!atomic_load(&running)) return;
     atomic_store(&stopping, true);
     while (atomic_load(&running)) {
-        if (write(bell, &one, sizeof one) < 0) continue;
+        ring();
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }

@@ -26,6 +26,7 @@ struct known { /* one object whose table we have */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic unsigned n_holders; /* changed under the lock */
+static void (*_Atomic wake)(void); /* the housekeeping */
 static struct object_counts counts;
 static bool have_counts;
 static struct pages_buf knowns; /* struct known[] */
@@ -169,13 +170,20 @@ static void refresh_locked(void)
     if (!have_counts || now.n_added != counts.n_added || now.n_removed != counts.n_removed) rebuild();
 }
 
+void tables_wake_with(void (*wake_housekeeping)(void))
+{
+    atomic_store(&wake, wake_housekeeping);
+}
+
 int tables_hold(struct err *err)
 {
     pthread_mutex_lock(&lock);
     refresh_locked();
     int result = current ? 0 : err_set(err, ERR_LIMIT, "no memory for the unwind tables");
-    if (!result) n_holders++;
+    bool is_first = !result && n_holders++ == 0;
     pthread_mutex_unlock(&lock);
+    void (*wake_housekeeping)(void) = atomic_load(&wake);
+    if (is_first && wake_housekeeping) wake_housekeeping();
     return result;
 }
 
