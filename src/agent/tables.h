@@ -20,7 +20,7 @@ void tables_release(void); /* the tables stay as they are: the next hold only lo
 
 bool tables_are_held(void);
 
-/* Called when the first holder comes: until then the housekeeping sleeps. It may be called from any thread. */
+/* Called, on any thread, when the first holder comes: until then the housekeeping sleeps. */
 void tables_wake_with(void (*wake_housekeeping)(void));
 
 /* Looks for changes now. Called by the housekeeping; cheap when nothing changed. */

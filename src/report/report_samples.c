@@ -94,7 +94,7 @@ static void raw_labels(struct report *r, size_t s, bool numbers, struct buf *out
 /* "1h2m3.5s", "12.34ms": as Go prints a duration. */
 static void go_duration(int64_t ns, char into[48])
 {
-    char text[48], *at = into;
+    char text[32], *at = into;
     uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     if (ns < 0) *at++ = '-';
     if (u < 1000000000) {
