@@ -42,7 +42,7 @@ with tempfile.TemporaryDirectory() as work:
     heading("-proto merge of 32 profiles of 30k samples")
     # pprof writes its table to a file, as ours does with -output.
     compare("merge", [ours, "pprof", "-proto", "-output", f"{work}/ours.pb.gz", *parts],
-            pprof and [pprof, "-proto", "-output", f"{work}/peer.pb.gz", *parts], work, 10, 1,
+            pprof and [pprof, "-proto", "-output", f"{work}/peer.pb.gz", *parts], work, 10, rounds,
             lambda a, b: totals(f"{work}/ours.pb.gz", f"{work}/peer.pb.gz"))
 
     heading("cost by size of the input (ours alone): pprof -top")
