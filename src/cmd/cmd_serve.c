@@ -141,7 +141,10 @@ static int serve(const struct arguments *a)
 {
     struct conf conf = {0};
     struct err err = {0};
-    if (read_conf(a, &conf, &err)) return command_fail(&err);
+    if (read_conf(a, &conf, &err)) {
+        conf_free(&conf);
+        return command_fail(&err);
+    }
     char *data = data_dir(a, &conf), *own_pid_file = mem_printf("%s/procprof.pid", data);
     int report_fd = -1;
     if (a->daemon) {

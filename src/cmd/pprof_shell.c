@@ -15,6 +15,8 @@ struct shell {
     struct profile *p;
     struct pprof_config *config;
     struct symbolizer *symbolizer;
+    char **kept; /* texts that the configuration points at */
+    size_t n_kept, cap_kept;
 };
 
 static struct shell *completing; /* libedit's callbacks have no context */
@@ -130,16 +132,21 @@ static char *trim(char *text)
     return text;
 }
 
-/* name=value, or a bare yes-or-no name. False when the line is no assignment. Values are kept: they are small
- * and the shell is short-lived. */
+/* Lasts as long as the shell. */
+static char *keep(struct shell *s, char *text)
+{
+    return *VEC_PUSH(s->kept, s->n_kept, s->cap_kept) = text;
+}
+
+/* name=value, or a bare yes-or-no name. False when the line is no assignment. */
 static bool assign(struct shell *s, char *line)
 {
     char *equals = strchr(line, '='),
-         *name = trim(mem_strndup(line, equals ? (size_t)(equals - line) : strlen(line)));
+         *name = trim(keep(s, mem_strndup(line, equals ? (size_t)(equals - line) : strlen(line))));
     bool by_choice;
     const struct pprof_field *f = pprof_find_field(name, &by_choice);
     if (!f) return false;
-    char *value = mem_strdup(equals ? equals + 1 : ""), *comment = strstr(value, "//:");
+    char *value = keep(s, mem_strdup(equals ? equals + 1 : "")), *comment = strstr(value, "//:");
     if (comment) *comment = '\0';
     value = trim(value);
     struct err err;
@@ -157,10 +164,9 @@ static bool assign(struct shell *s, char *line)
     return true;
 }
 
-static void join_expression(char **into, const char *more)
+static void join_expression(struct shell *s, char **into, const char *more)
 {
-    char *joined = **into ? mem_printf("%s|%s", *into, more) : mem_strdup(more);
-    *into = joined;
+    *into = keep(s, **into ? mem_printf("%s|%s", *into, more) : mem_strdup(more));
 }
 
 static void run_command(struct shell *s, char *line)
@@ -196,7 +202,7 @@ static void run_command(struct shell *s, char *line)
         }
         symbol = words[i++];
     }
-    char *focus = mem_strdup(""), *ignore = mem_strdup("");
+    char *focus = keep(s, mem_strdup("")), *ignore = keep(s, mem_strdup(""));
     for (; i < n; i++) {
         char *end;
         long long count = strtoll(words[i], &end, 10);
@@ -213,9 +219,9 @@ static void run_command(struct shell *s, char *line)
         } else if (!strcmp(words[i], "-cum") || !strcmp(words[i], "--cum")) {
             config.sort = "cum";
         } else if (words[i][0] == '-') {
-            join_expression(&ignore, words[i] + 1);
+            join_expression(s, &ignore, words[i] + 1);
         } else {
-            join_expression(&focus, words[i]);
+            join_expression(s, &focus, words[i]);
         }
     }
     bool is_tags = c->format == REPORT_TAGS;
@@ -281,7 +287,7 @@ static char *read_line(bool interactive)
 
 int pprof_shell(struct profile *p, struct pprof_config *config, struct symbolizer *symbolizer)
 {
-    struct shell s = {p, config, symbolizer};
+    struct shell s = {.p = p, .config = config, .symbolizer = symbolizer};
     bool interactive = isatty(0) && isatty(1);
     char *folder = file_user_dir("STATE"), *history = mem_printf("%s/pprof_history", folder);
     completing = &s;
@@ -312,6 +318,8 @@ int pprof_shell(struct profile *p, struct pprof_config *config, struct symbolize
     if (interactive && !file_make_dirs(folder, 0700, NULL)) write_history(history);
     mem_free(folder);
     mem_free(history);
+    for (size_t i = 0; i < s.n_kept; i++) mem_free(s.kept[i]);
+    mem_free(s.kept);
     profile_free(p);
     return 0;
 }
