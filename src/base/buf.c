@@ -150,17 +150,35 @@ void buf_varint(struct buf *b, uint64_t value)
     buf_char(b, (char)value);
 }
 
-/* Appends the UTF-8 sequence at s (n bytes left), or U+FFFD for one byte that starts none; returns the bytes
- * used. */
-static size_t add_utf8(struct buf *b, const char *s, size_t n)
+void buf_utf8(struct buf *b, uint32_t c)
 {
-    size_t len = utf8_sequence_len(s, n);
-    if (len) {
-        buf_add(b, s, len);
-        return len;
+    if (c < 0x80) {
+        buf_char(b, (char)c);
+        return;
     }
-    buf_str(b, "\xef\xbf\xbd");
-    return 1;
+    int shift = c < 0x800 ? 6 : c < 0x10000 ? 12 : 18;
+    buf_char(b, (char)((shift == 6 ? 0xc0 : shift == 12 ? 0xe0 : 0xf0) | c >> shift));
+    while (shift) {
+        shift -= 6;
+        buf_char(b, (char)(0x80 | (c >> shift & 63)));
+    }
+}
+
+/* Appends what stands for itself at the start of s (n bytes left): a run of `plain` bytes, a UTF-8 sequence,
+ * or U+FFFD for a byte that starts none. Returns the bytes used; 0 before a byte that must be escaped. */
+static size_t add_unescaped(struct buf *b, const char *s, size_t n, const bool *plain)
+{
+    size_t len = 0;
+    while (len < n && plain[(unsigned char)s[len]]) len++;
+    if (!len && (unsigned char)s[0] >= 0x80) {
+        len = utf8_sequence_len(s, n);
+        if (!len) {
+            buf_utf8(b, 0xfffd);
+            return 1;
+        }
+    }
+    buf_add(b, s, len);
+    return len;
 }
 
 /* Stands for itself in XML text: ASCII without & < > " ' and control bytes. */
@@ -172,18 +190,10 @@ static const bool plain_xml[256] = {
 void buf_xml(struct buf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
-        size_t run = i;
-        while (run < n && plain_xml[(unsigned char)s[run]]) run++;
-        if (run > i) {
-            buf_add(b, s + i, run - i);
-            i = run;
-            continue;
-        }
+        size_t unescaped = add_unescaped(b, s + i, n - i, plain_xml);
+        i += unescaped;
+        if (unescaped) continue;
         unsigned char c = (unsigned char)s[i];
-        if (c >= 0x80) {
-            i += add_utf8(b, s + i, n - i);
-            continue;
-        }
         switch (c) {
         case '&':
             buf_add(b, "&amp;", 5);
@@ -201,7 +211,7 @@ void buf_xml(struct buf *b, const char *s, size_t n)
             buf_add(b, "&#39;", 5);
             break;
         default:
-            buf_add(b, "\xef\xbf\xbd", 3);
+            buf_utf8(b, 0xfffd);
         }
         i++;
     }
@@ -219,18 +229,10 @@ void buf_json(struct buf *b, const char *s, size_t n)
 {
     buf_char(b, '"');
     for (size_t i = 0; i < n;) {
-        size_t run = i;
-        while (run < n && plain_json[(unsigned char)s[run]]) run++;
-        if (run > i) {
-            buf_add(b, s + i, run - i);
-            i = run;
-            continue;
-        }
+        size_t unescaped = add_unescaped(b, s + i, n - i, plain_json);
+        i += unescaped;
+        if (unescaped) continue;
         unsigned char c = (unsigned char)s[i];
-        if (c >= 0x80) {
-            i += add_utf8(b, s + i, n - i);
-            continue;
-        }
         if (c == '"' || c == '\\') {
             buf_char(b, '\\');
             buf_char(b, (char)c);

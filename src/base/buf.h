@@ -36,7 +36,8 @@ void buf_u64(struct buf *b, uint64_t value); /* decimal */
 void buf_i64(struct buf *b, int64_t value);  /* decimal */
 void buf_hex(struct buf *b, uint64_t value); /* without 0x */
 void buf_fill(struct buf *b, char c, size_t n);
-void buf_varint(struct buf *b, uint64_t value); /* LEB128 */
+void buf_varint(struct buf *b, uint64_t value);    /* LEB128 */
+void buf_utf8(struct buf *b, uint32_t code_point); /* at most U+10FFFF */
 void buf_xml(struct buf *b, const char *s,
              size_t n); /* & < > " ' escaped; invalid UTF-8 and control bytes become U+FFFD */
 void buf_json(struct buf *b, const char *s,

@@ -51,25 +51,6 @@ struct jfr_string jfr_read_string(struct rd *r)
     return s;
 }
 
-static void add_utf8(struct buf *out, uint32_t c)
-{
-    if (c < 0x80) {
-        buf_char(out, (char)c);
-    } else if (c < 0x800) {
-        buf_char(out, (char)(0xc0 | c >> 6));
-        buf_char(out, (char)(0x80 | (c & 63)));
-    } else if (c < 0x10000) {
-        buf_char(out, (char)(0xe0 | c >> 12));
-        buf_char(out, (char)(0x80 | (c >> 6 & 63)));
-        buf_char(out, (char)(0x80 | (c & 63)));
-    } else {
-        buf_char(out, (char)(0xf0 | c >> 18));
-        buf_char(out, (char)(0x80 | (c >> 12 & 63)));
-        buf_char(out, (char)(0x80 | (c >> 6 & 63)));
-        buf_char(out, (char)(0x80 | (c & 63)));
-    }
-}
-
 /* Latin-1 or UTF-16 units as UTF-8. */
 static void decode_chars(struct jfr_string s, struct buf *out)
 {
@@ -83,7 +64,7 @@ static void decode_chars(struct jfr_string s, struct buf *out)
         }
         if (c >= 0xdc00 && c < 0xe000) c = high ? 0x10000 + ((high - 0xd800) << 10) + (c - 0xdc00) : 0xfffd;
         high = 0;
-        add_utf8(out, c);
+        buf_utf8(out, c);
     }
 }
 

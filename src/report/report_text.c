@@ -32,6 +32,18 @@ static void add_percent(struct buf *out, int64_t value, int64_t total)
     buf_str(out, unit_percentage(value, total, text));
 }
 
+/* The five columns every table of functions begins with. */
+static void add_columns(const struct report *r, int64_t flat, int64_t sum, int64_t cum, struct buf *out)
+{
+    char value[UNIT_LABEL_BYTES];
+    pad_left(out, report_value(r, flat, value), 10);
+    add_percent(out, flat, r->total);
+    add_percent(out, sum, r->total);
+    buf_char(out, ' ');
+    pad_left(out, report_value(r, cum, value), 10);
+    add_percent(out, cum, r->total);
+}
+
 int report_text(struct report *r, struct buf *out, struct err *err)
 {
     (void)err;
@@ -40,18 +52,12 @@ int report_text(struct report *r, struct buf *out, struct err *err)
     report_header_lines(r, &t, false, out);
     buf_printf(out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
     int64_t sum = 0;
-    char value[UNIT_LABEL_BYTES];
     for (size_t i = 0; i < t.g->n_order; i++) {
         const struct node *n = &t.g->nodes[t.g->order[i]];
         int64_t flat = node_flat(n), cum = node_cum(n);
         const char *mark = inline_mark(t.g, n);
         sum += flat;
-        pad_left(out, report_value(r, flat, value), 10);
-        add_percent(out, flat, r->total);
-        add_percent(out, sum, r->total);
-        buf_char(out, ' ');
-        pad_left(out, report_value(r, cum, value), 10);
-        add_percent(out, cum, r->total);
+        add_columns(r, flat, sum, cum, out);
         buf_str(out, "  ");
         buf_str(out, graph_node_name(t.g, t.g->order[i]));
         if (*mark) buf_char(out, ' ');
@@ -148,7 +154,6 @@ int report_tree(struct report *r, struct buf *out, struct err *err)
     buf_str(out, "      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n");
     int64_t sum = 0;
     size_t n_matched = 0;
-    char value[UNIT_LABEL_BYTES];
     for (size_t i = 0; i < t.g->n_order; i++) {
         uint32_t node = t.g->order[i];
         const struct node *n = &t.g->nodes[node];
@@ -159,12 +164,7 @@ int report_tree(struct report *r, struct buf *out, struct err *err)
         buf_str(out, line);
         tree_edges(r, t.g, node, false, cum, out);
         sum += flat;
-        pad_left(out, report_value(r, flat, value), 10);
-        add_percent(out, flat, r->total);
-        add_percent(out, sum, r->total);
-        buf_char(out, ' ');
-        pad_left(out, report_value(r, cum, value), 10);
-        add_percent(out, cum, r->total);
+        add_columns(r, flat, sum, cum, out);
         buf_str(out, "                | ");
         buf_str(out, name);
         buf_char(out, '\n');

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/pack.h"
 #include "base/unpack.h"
+#include "serve/listen_on.h"
 #include "serve/site.h"
 #include "serve/web_files.h"
 
@@ -382,40 +383,7 @@ static void on_done(void *context, struct MHD_Connection *connection, void **slo
 
 /* ---- listening ---- */
 
-static int listen_on(const char *host, int port, int *ret_fd, int *ret_port, struct err *err)
-{
-    char service[16];
-    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *list;
-    snprintf(service, sizeof service, "%d", port);
-    int rc = getaddrinfo(host, service, &hints, &list);
-    if (rc) return err_set(err, ERR_INPUT, "cannot listen for HTTP on %s: %s", host, gai_strerror(rc));
-    int fd = -1, why = EADDRNOTAVAIL, one = 1, zero = 0;
-    for (struct addrinfo *i = list; i && fd < 0; i = i->ai_next) {
-        fd = socket(i->ai_family, i->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, i->ai_protocol);
-        if (fd < 0) {
-            why = errno;
-            continue;
-        }
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        if (i->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-        if (bind(fd, i->ai_addr, i->ai_addrlen) || listen(fd, 256)) {
-            why = errno;
-            close(fd);
-            fd = -1;
-        }
-    }
-    freeaddrinfo(list);
-    if (fd < 0)
-        return err_set(err, ERR_IO, "cannot listen for HTTP on %s port %d: %s%s", host, port, strerror(why),
-                       why == EADDRINUSE ? " (another server has it: choose another port)" : "");
-    struct sockaddr_storage address;
-    socklen_t n = sizeof address;
-    getsockname(fd, (struct sockaddr *)&address, &n);
-    *ret_port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                                    : ((struct sockaddr_in *)&address)->sin_port);
-    *ret_fd = fd;
-    return 0;
-}
+static const struct listen_words for_http = {.whom = "HTTP", .instead = "choose another port"};
 
 static int start_daemon(struct http_server *s, int fd, struct MHD_Daemon **ret, struct err *err)
 {
@@ -460,7 +428,7 @@ int http_server_start(struct site *site, const struct http_server_options *o, st
         if (!bad && !(s->cert = read_pem(o->tls_cert, err))) bad = ERR_IO;
         if (!bad && !(s->key = read_pem(o->tls_key, err))) bad = ERR_IO;
     }
-    if (!bad) bad = listen_on(o->host, o->port, &fd, &s->port, err);
+    if (!bad) bad = listen_on(&for_http, o->host, o->port, &fd, &s->port, err);
     if (!bad) bad = start_daemon(s, fd, &s->daemon, err);
     if (bad) return http_server_stop(s), bad;
     s->host = mem_strdup(o->host);
@@ -492,9 +460,9 @@ int http_server_rebind(struct http_server *s, const char *host, struct err *err)
         }
         s->old[s->n_old++] = s->daemon;
         s->daemon = NULL;
-        bad = listen_on(host, s->port, &fd, &port, err);
+        bad = listen_on(&for_http, host, s->port, &fd, &port, err);
         const char *now = host;
-        if (bad && !listen_on(s->host, s->port, &fd, &port, NULL)) now = s->host;
+        if (bad && !listen_on(&for_http, s->host, s->port, &fd, &port, NULL)) now = s->host;
         if (!bad || now == s->host) {
             struct MHD_Daemon *daemon = NULL;
             int rc = start_daemon(s, fd, &daemon, bad ? NULL : err);

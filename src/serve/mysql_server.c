@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -20,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "serve/listen_on.h"
 #include "serve/mysql_conn.h"
 #include "serve/sql_cluster.h"
 
@@ -311,42 +311,8 @@ static void *accept_clients(void *context)
 
 /* ---- listening ---- */
 
-static int listen_on(const char *host, int port, int *ret_fd, int *ret_port, struct err *err)
-{
-    char service[16];
-    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *list;
-    snprintf(service, sizeof service, "%d", port);
-    int rc = getaddrinfo(host, service, &hints, &list);
-    if (rc)
-        return err_set(err, ERR_INPUT, "cannot listen for MySQL clients on %s: %s", host, gai_strerror(rc));
-    int fd = -1, why = EADDRNOTAVAIL, one = 1, zero = 0;
-    for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-        if (fd < 0) {
-            why = errno;
-            continue;
-        }
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        if (a->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-        if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 128)) {
-            why = errno;
-            close(fd);
-            fd = -1;
-        }
-    }
-    freeaddrinfo(list);
-    if (fd < 0)
-        return err_set(err, ERR_IO, "cannot listen for MySQL clients on %s port %d: %s%s", host, port,
-                       strerror(why),
-                       why == EADDRINUSE ? " (another server has it: choose one with --mysql-port)" : "");
-    struct sockaddr_storage address;
-    socklen_t n_address = sizeof address;
-    getsockname(fd, (struct sockaddr *)&address, &n_address);
-    *ret_port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                                    : ((struct sockaddr_in *)&address)->sin_port);
-    *ret_fd = fd;
-    return 0;
-}
+static const struct listen_words for_mysql = {.whom = "MySQL clients",
+                                              .instead = "choose one with --mysql-port"};
 
 static int load_tls(const struct mysql_options *o, SSL_CTX **ret, struct err *err)
 {
@@ -387,7 +353,8 @@ int mysql_server_start_backend(const struct sql_backend *backend, const struct m
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     int rc = load_tls(o, &s->tls, err);
-    if (!rc) rc = listen_on(o->host ? o->host : "127.0.0.1", o->port, &s->listen_fd, &s->port, err);
+    if (!rc)
+        rc = listen_on(&for_mysql, o->host ? o->host : "127.0.0.1", o->port, &s->listen_fd, &s->port, err);
     if (!rc && (s->wake_fd = eventfd(0, EFD_CLOEXEC)) < 0)
         rc = err_errno(err, errno, "cannot make an eventfd");
     if (!rc && (errno = pthread_create(&s->thread, NULL, accept_clients, s)))
@@ -444,8 +411,8 @@ int mysql_server_rebind(struct mysql_server *s, const char *host, struct err *er
     if (!getsockname(old, (struct sockaddr *)&address, &n_address))
         peer_name(&address, before, sizeof before);
     close(old);
-    int rc = listen_on(host, s->port, &fd, &port, err);
-    if (rc && listen_on(before, s->port, &fd, &port, NULL)) fd = -1;
+    int rc = listen_on(&for_mysql, host, s->port, &fd, &port, err);
+    if (rc && listen_on(&for_mysql, before, s->port, &fd, &port, NULL)) fd = -1;
     pthread_mutex_lock(&s->lock);
     s->listen_fd = fd;
     pthread_mutex_unlock(&s->lock);

@@ -61,26 +61,6 @@ static bool skip_block_comment(struct script_lexer *x)
     return true;
 }
 
-static void add_utf8(struct buf *b, unsigned long code)
-{
-    if (code > 0x10ffff) code = 0xfffd;
-    if (code < 0x80) {
-        buf_char(b, (char)code);
-    } else if (code < 0x800) {
-        buf_char(b, (char)(0xc0 | code >> 6));
-        buf_char(b, (char)(0x80 | (code & 63)));
-    } else if (code < 0x10000) {
-        buf_char(b, (char)(0xe0 | code >> 12));
-        buf_char(b, (char)(0x80 | (code >> 6 & 63)));
-        buf_char(b, (char)(0x80 | (code & 63)));
-    } else {
-        buf_char(b, (char)(0xf0 | code >> 18));
-        buf_char(b, (char)(0x80 | (code >> 12 & 63)));
-        buf_char(b, (char)(0x80 | (code >> 6 & 63)));
-        buf_char(b, (char)(0x80 | (code & 63)));
-    }
-}
-
 static void lex_escape(struct script_lexer *x, struct buf *text)
 {
     static const char from[] = "\"\\%0abefnrtv", to[] = "\"\\%\0\a\b\033\f\n\r\t\v";
@@ -103,7 +83,7 @@ static void lex_escape(struct script_lexer *x, struct buf *text)
         if (c == 'x')
             buf_char(text, (char)code);
         else
-            add_utf8(text, code);
+            buf_utf8(text, code > 0x10ffff ? 0xfffd : (uint32_t)code);
     } else {
         char message[64];
         snprintf(message, sizeof message, "Invalid escape character '%c'.",

@@ -12,25 +12,6 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-static void add_utf8(struct buf *out, uint32_t c)
-{
-    if (c < 0x80) {
-        buf_char(out, (char)c);
-    } else if (c < 0x800) {
-        buf_char(out, (char)(0xc0 | c >> 6));
-        buf_char(out, (char)(0x80 | (c & 63)));
-    } else if (c < 0x10000) {
-        buf_char(out, (char)(0xe0 | c >> 12));
-        buf_char(out, (char)(0x80 | (c >> 6 & 63)));
-        buf_char(out, (char)(0x80 | (c & 63)));
-    } else {
-        buf_char(out, (char)(0xf0 | c >> 18));
-        buf_char(out, (char)(0x80 | (c >> 12 & 63)));
-        buf_char(out, (char)(0x80 | (c >> 6 & 63)));
-        buf_char(out, (char)(0x80 | (c & 63)));
-    }
-}
-
 /* ".llvm.<hex>" and the like are added by the compiler behind the name. */
 static size_t without_suffix(const char *name, size_t n)
 {
@@ -63,7 +44,7 @@ static size_t add_escape(struct buf *out, const char *p, size_t n)
         c = c << 4 | (uint32_t)(p[i] <= '9' ? p[i] - '0' : p[i] - 'a' + 10);
     }
     if (c < 32 || c == 127 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0;
-    add_utf8(out, c);
+    buf_utf8(out, c);
     return len + 2;
 }
 
@@ -274,7 +255,7 @@ static bool v0_punycode(struct v0_ident id, struct buf *out)
         memmove(text + i + 1, text + i, (n - 1 - i) * sizeof *text);
         text[i++] = c;
     }
-    for (size_t j = 0; j < n; j++) add_utf8(out, text[j]);
+    for (size_t j = 0; j < n; j++) buf_utf8(out, text[j]);
     return true;
 }
 
@@ -632,7 +613,7 @@ static void v0_quoted(struct v0 *v, uint32_t c, char quote)
     else if (c < 32 || c == 127)
         buf_printf(v->out, "\\u{%x}", c);
     else
-        add_utf8(v->out, c);
+        buf_utf8(v->out, c);
 }
 
 static void v0_const_str(struct v0 *v)
