@@ -89,6 +89,7 @@ int64_t capture_thread_add(struct capture *c, uint32_t tid)
     c->threads[i] = (struct capture_thread){.used = true, .seen = true, .event = {.fd = -1}};
     c->counts[i].tid = tid;
     atomic_store(&c->counts[i].n_samples, 0);
+    atomic_store(&c->counts[i].last_stack, STACK_NONE);
     c->index_of[tid] = i + 1;
     threads_name(tid, c->threads[i].name);
     if (threads_has_filter(tid)) tables_filter_seen();

@@ -1,7 +1,7 @@
 /* cpu.c - the CPU profiler: one timer for each thread, on the clock of the CPU time of that very thread. A
  * perf event where those may be used (cpu_event.h): it fires when it is due. Else a timer of the kernel,
- * which looks at it at its tick (4 ms), helped by cpu_late.h: samples are right in number but late, and what
- * a thread does after it was last looked at in its life is not seen.
+ * which looks at it at its tick (4 ms), helped by cpu_late.h and cpu_tail.h: samples are right in number but
+ * late.
  *
  * The first period is cut at random, so that threads which live shorter than a period are counted
  * as often as they deserve. How many periods a signal stands for is read from the thread's clock. What should
@@ -19,6 +19,7 @@
 #include "agent/capture.h"
 #include "agent/config.h"
 #include "agent/cpu_late.h"
+#include "agent/cpu_tail.h"
 #include "agent/profsignal.h"
 #include "agent/random.h"
 #include "agent/tables.h"
@@ -40,6 +41,7 @@ enum tally {
     LOST_ENDED,   /* samples of threads that ended before they came */
     LOST_THREADS, /* threads that got no timer */
     LOST_NO_ROOM, /* samples for which the table had no room */
+    TAILS,        /* samples counted where their thread was last seen (cpu_tail.h) */
     CUT_STACKS,   /* that did not reach an outermost frame */
     N_TALLIES
 };
@@ -96,7 +98,7 @@ static void meet(uint32_t tid, void *context)
     if (!arm(c, (uint32_t)index) && errno != ESRCH && errno != EINVAL) tallies[LOST_THREADS]++;
 }
 
-static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most);
+static uint64_t lost_of(uint32_t index, int64_t end_cpu_ns, int64_t at_most, const struct threads_end *end);
 
 /* What may still be under way when a thread is looked at: the kernel's tick, 4 ms at the usual 250 Hz, twice.
  */
@@ -117,7 +119,7 @@ static void scan(void)
             if (reads_clocks) t->last_cpu_ns = threads_cpu_ns(now.counts[i].tid);
             continue;
         }
-        tallies[LOST_ENDED] += missing(i, t->last_cpu_ns, slack());
+        tallies[LOST_ENDED] += lost_of(i, t->last_cpu_ns, slack(), NULL);
         disarm(t);
         capture_thread_remove(&now, i);
     }
@@ -147,7 +149,18 @@ static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most)
     return due - came > at_most ? (uint64_t)(due - came) : 0;
 }
 
-static void thread_ended(uint32_t tid)
+/* The same of a thread that is not sampled any more, when its tail has been counted. */
+static uint64_t lost_of(uint32_t index, int64_t end_cpu_ns, int64_t at_most, const struct threads_end *end)
+{
+    uint64_t n = missing(index, end_cpu_ns, 0);
+    if (n && now.threads[index].has_timer && cpu_tail_count(&now, index, n, end)) {
+        tallies[TAILS] += n;
+        return 0;
+    }
+    return n > (uint64_t)at_most ? n : 0;
+}
+
+static void thread_ended(uint32_t tid, const struct threads_end *end)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -155,7 +168,7 @@ static void thread_ended(uint32_t tid)
     pthread_mutex_lock(&lock);
     int64_t index = running ? capture_thread_find(&now, tid) : -1;
     if (index >= 0) {
-        tallies[LOST_ENDED] += missing((uint32_t)index, threads_cpu_ns(tid), 0);
+        tallies[LOST_ENDED] += lost_of((uint32_t)index, threads_cpu_ns(tid), 0, end);
         disarm(&now.threads[index]);
         capture_thread_remove(&now, (uint32_t)index);
     }
@@ -220,14 +233,20 @@ static void cpu_stop(void)
     pthread_mutex_lock(&lock);
     if (running) {
         scan();
-        tallies[LOST_BLOCKED] = missing_now();
-        for (uint32_t i = 0; i < now.n_threads; i++)
-            if (now.threads[i].used) cpu_event_silence(&now.threads[i].event);
+        for (uint32_t i = 0; i < now.n_threads; i++) {
+            struct capture_thread *t = &now.threads[i];
+            if (!t->used) continue;
+            t->last_cpu_ns = threads_cpu_ns(now.counts[i].tid);
+            cpu_event_silence(&t->event);
+        }
         atomic_fetch_sub(&threads_watched, 1);
         running = false;
         capture_end(&now); /* and no handler is under way */
-        for (uint32_t i = 0; i < now.n_threads; i++)
-            if (now.threads[i].used) disarm(&now.threads[i]);
+        for (uint32_t i = 0; i < now.n_threads; i++) {
+            if (!now.threads[i].used) continue;
+            tallies[LOST_BLOCKED] += lost_of(i, now.threads[i].last_cpu_ns, slack(), NULL);
+            disarm(&now.threads[i]);
+        }
     }
     pthread_mutex_unlock(&lock);
 }
@@ -290,6 +309,11 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
     if (n[LOST_NO_ROOM])
         output_comment(o, "lost: %llu samples for which the table had no room",
                        (unsigned long long)n[LOST_NO_ROOM]);
+    if (n[TAILS])
+        output_comment(o,
+                       "%llu samples are counted where their thread was last seen (or in the function it was "
+                       "started with): it ended or slept before the kernel's tick",
+                       (unsigned long long)n[TAILS]);
     output_comment(o, "stacks that did not reach an outermost frame: %llu",
                    (unsigned long long)n[CUT_STACKS]);
     return 0;

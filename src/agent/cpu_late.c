@@ -9,37 +9,46 @@
 #include "agent/profsignal.h"
 #include "agent/random.h"
 
-#define LEAST_PAUSE_NS    1000000
-#define MOST_PAUSE_NS     4000000
-#define PAUSE_NS_A_THREAD 100000 /* to read a clock takes half a microsecond */
+/* A look costs some 20 us of CPU time, most of it for waking up; to read a clock takes half a microsecond. */
+#define LEAST_PAUSE_NS    2000000
+#define MOST_PAUSE_NS     5000000
+#define CALM_PAUSE_NS     50000000 /* while no thread is late */
+#define PAUSE_NS_A_THREAD 100000
+#define LATE_NS           8000000 /* behind by so much, two ticks, or by two samples: late */
 
 #define MOST_SLEEP_NS 20000000 /* before it looks whether it is to stop: many threads make long pauses */
 
-#define LOOKS_A_CPU 4
+#define LOOKS_A_CPU 16
 
 static _Atomic bool is_on, must_stop;
 static void (*look_at_threads)(void);
 static int64_t wanted_pause_ns;
 static _Atomic uint32_t n_threads;
+static _Atomic bool some_are_late; /* at the last look */
 
-static bool is_behind(const struct sampler_thread *s, int64_t period_ns, int64_t cpu_ns)
+/* CPU time of the thread since a sample was due that has not come; below 0: it is not behind. */
+static int64_t behind_ns(const struct sampler_thread *s, int64_t period_ns, int64_t cpu_ns)
 {
-    return cpu_ns >= s->first_due_ns &&
-           1 + (uint64_t)((cpu_ns - s->first_due_ns) / period_ns) > atomic_load(&s->n_due);
+    return cpu_ns - (s->first_due_ns + (int64_t)atomic_load(&s->n_due) * period_ns);
 }
 
 void cpu_late_call(struct capture *c)
 {
+    int64_t late_ns = 2 * c->period_ns < LATE_NS ? 2 * c->period_ns : LATE_NS;
+    bool late = false;
     atomic_store(&n_threads, c->n_threads);
     for (uint32_t i = 0; i < c->n_threads; i++) {
         struct sampler_thread *s = &c->counts[i];
         if (!c->threads[i].used || !c->threads[i].has_timer || atomic_load(&s->is_called)) continue;
         int64_t cpu_ns = threads_cpu_ns(s->tid);
-        if (!is_behind(s, c->period_ns, cpu_ns) || threads_cpu_ns(s->tid) <= cpu_ns) continue;
+        int64_t by_ns = behind_ns(s, c->period_ns, cpu_ns);
+        if (by_ns < 0 || threads_cpu_ns(s->tid) <= cpu_ns) continue;
+        late |= by_ns > late_ns;
         atomic_store(&s->is_called, true); /* one at a time: they queue */
         if (profsignal_send(s->tid, c->signal_number, sampler_signal_value(SAMPLER_CPU, i)))
             atomic_store(&s->is_called, false);
     }
+    atomic_store(&some_are_late, late);
 }
 
 /* The looks must not wait for the end of somebody's turn. Kernels since 6.12 let who asks for short turns
@@ -76,11 +85,15 @@ static void *keep_looking(void *argument)
     (void)argument;
     cpu_set_t allowed;
     bool moves = !sched_getaffinity(0, sizeof allowed, &allowed);
+    int64_t mean_pause_ns = wanted_pause_ns;
     ask_for_short_turns();
     for (unsigned n_looks = 0; !atomic_load(&must_stop); n_looks++) {
         if (moves && n_looks % LOOKS_A_CPU == 0) move_to_any_cpu(&allowed);
-        int64_t pause_ns = wanted_pause_ns, least_ns = (int64_t)atomic_load(&n_threads) * PAUSE_NS_A_THREAD;
-        if (pause_ns < least_ns) pause_ns = least_ns;
+        int64_t least_ns = (int64_t)atomic_load(&n_threads) * PAUSE_NS_A_THREAD;
+        mean_pause_ns = atomic_load(&some_are_late)             ? wanted_pause_ns
+                        : mean_pause_ns < CALM_PAUSE_NS / 5 * 4 ? mean_pause_ns / 4 * 5
+                                                                : CALM_PAUSE_NS;
+        int64_t pause_ns = mean_pause_ns < least_ns ? least_ns : mean_pause_ns;
         pause_ns = pause_ns / 2 + (int64_t)(random_number() % (uint64_t)pause_ns);
         for (; pause_ns > 0 && !atomic_load(&must_stop); pause_ns -= MOST_SLEEP_NS)
             nanosleep(&(struct timespec){.tv_nsec = pause_ns < MOST_SLEEP_NS ? pause_ns : MOST_SLEEP_NS},
@@ -94,9 +107,10 @@ static void *keep_looking(void *argument)
 void cpu_late_start(void (*look)(void), int64_t period_ns)
 {
     look_at_threads = look;
-    wanted_pause_ns = period_ns / 4;
+    wanted_pause_ns = period_ns / 2;
     if (wanted_pause_ns < LEAST_PAUSE_NS) wanted_pause_ns = LEAST_PAUSE_NS;
     if (wanted_pause_ns > MOST_PAUSE_NS) wanted_pause_ns = MOST_PAUSE_NS;
+    atomic_store(&some_are_late, false);
     atomic_store(&must_stop, false);
     atomic_store(&is_on, true);
     if (threads_start_own(keep_looking, NULL, "procprof-cpu")) atomic_store(&is_on, false);

@@ -15,8 +15,8 @@
 /* One look at the threads of the capture; its lock is held. */
 void cpu_late_call(struct capture *c);
 
-/* A thread that calls `look` (which takes the lock and calls the above) at random, some four times a period
- * but not more often than the number of threads allows, until stopped. */
+/* A thread that calls `look` (which takes the lock and calls the above) at random until stopped: some twice a
+ * period while threads are late, but not more often than their number allows; less and less while none is. */
 void cpu_late_start(void (*look)(void), int64_t period_ns);
 void cpu_late_stop(void); /* it has ended when this returns */
 void cpu_late_forked(void);

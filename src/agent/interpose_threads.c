@@ -48,7 +48,7 @@ __attribute__((unused)) static void *begin_thread(void *argument)
     atomic_store(&s->taken, 0);
     threads_tell_start();
     void *result = run(run_argument);
-    if (atomic_load_explicit(&threads_watched, memory_order_relaxed)) threads_tell_end();
+    if (atomic_load_explicit(&threads_watched, memory_order_relaxed)) threads_tell_end((const void *)run);
     return result;
 }
 

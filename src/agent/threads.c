@@ -207,42 +207,39 @@ void threads_forked(void)
 /* ---- pthread_create */
 
 #define MAX_LISTENERS 4
-typedef void (*_Atomic listener)(uint32_t tid);
-static listener at_start[MAX_LISTENERS], at_end[MAX_LISTENERS];
-
-static void add_listener(listener *list, void (*told)(uint32_t tid))
-{
-    for (unsigned i = 0; i < MAX_LISTENERS; i++) {
-        void (*none)(uint32_t) = NULL;
-        if (atomic_load(&list[i]) == told || atomic_compare_exchange_strong(&list[i], &none, told)) return;
-    }
-}
-
-static void tell(listener *list)
-{
-    uint32_t tid = own_tid();
-    for (unsigned i = 0; i < MAX_LISTENERS; i++) {
-        void (*told)(uint32_t) = atomic_load_explicit(&list[i], memory_order_acquire);
-        if (told) told(tid);
-    }
-}
+static void (*_Atomic at_start[MAX_LISTENERS])(uint32_t tid);
+static void (*_Atomic at_end)(uint32_t tid, const struct threads_end *end);
 
 void threads_on_start(void (*started)(uint32_t tid))
 {
-    add_listener(at_start, started);
+    for (unsigned i = 0; i < MAX_LISTENERS; i++) {
+        void (*none)(uint32_t) = NULL;
+        if (atomic_load(&at_start[i]) == started ||
+            atomic_compare_exchange_strong(&at_start[i], &none, started))
+            return;
+    }
 }
 
-void threads_on_end(void (*ended)(uint32_t tid))
+void threads_on_end(void (*ended)(uint32_t tid, const struct threads_end *end))
 {
-    add_listener(at_end, ended);
+    atomic_store(&at_end, ended);
 }
 
 void threads_tell_start(void)
 {
-    tell(at_start);
+    uint32_t tid = own_tid();
+    for (unsigned i = 0; i < MAX_LISTENERS; i++) {
+        void (*told)(uint32_t) = atomic_load_explicit(&at_start[i], memory_order_acquire);
+        if (told) told(tid);
+    }
 }
 
-void threads_tell_end(void)
+void threads_tell_end(const void *function)
 {
-    tell(at_end);
+    struct threads_end end = {
+        .function = function,
+        .caller_pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),
+    };
+    void (*told)(uint32_t, const struct threads_end *) = atomic_load_explicit(&at_end, memory_order_acquire);
+    if (told) told(own_tid(), &end);
 }

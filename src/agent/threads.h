@@ -44,13 +44,18 @@ int threads_start_own(void *(*run)(void *), void *argument, const char *name);
  * back). */
 void threads_on_start(void (*started)(uint32_t tid));
 
-/* The same at its end, when its function has returned (not when it leaves by pthread_exit: the scan finds
- * out). */
-void threads_on_end(void (*ended)(uint32_t tid));
+/* Who wants to know at its end (one), when its function has returned; not when it leaves by pthread_exit: the
+ * scan finds out. */
+struct threads_end {
+    const void *function; /* the host's */
+    uintptr_t caller_pc;  /* in the frame that called it, which is still there */
+};
+void threads_on_end(void (*ended)(uint32_t tid, const struct threads_end *end));
 
 extern _Atomic int threads_watched; /* above 0: new threads tell; a capture counts itself in */
 void threads_tell_start(void);      /* from a new thread */
-void threads_tell_end(void);        /* from one that ends */
+/* From one that ends, in the frame that called its function. */
+void threads_tell_end(const void *function);
 
 void threads_forked(void);
 

@@ -22,6 +22,7 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
     if (!complete) atomic_fetch_add_explicit(&s->n_incomplete, 1, memory_order_relaxed);
     uint32_t id = stack_table_find(table, pcs, n_pcs, sampler_tag(thread->tid, sampler_label_set, state));
     atomic_fetch_add_explicit(&thread->n_samples, (uint64_t)n, memory_order_relaxed);
+    atomic_store_explicit(&thread->last_stack, id, memory_order_relaxed);
     if (id == STACK_NONE) {
         atomic_fetch_add_explicit(&s->n_lost, (uint64_t)n, memory_order_relaxed);
         return;
