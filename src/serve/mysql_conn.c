@@ -8,6 +8,7 @@
 #include "serve/mysql_auth.h"
 #include "serve/mysql_result.h"
 #include "serve/mysql_stmt.h"
+#include "serve/sql_schema.h"
 
 enum {
     COM_QUIT = 1,
@@ -47,8 +48,7 @@ struct conn {
 
 static void use_database(struct conn *c, const char *name, bool say_ok)
 {
-    if (!strcasecmp(name, "information_schema")) {
-        snprintf(c->session.database, sizeof c->session.database, "%s", name);
+    if (sql_use(&c->session, name)) {
         if (say_ok) mysql_write_ok(&c->stream, 0);
         return;
     }
@@ -73,12 +73,11 @@ static bool greet(struct conn *c)
         if (!mysql_parse_login(c->packet.data, c->packet.len, &login) || login.wants_tls) goto bad;
     }
     if (!mysql_authenticate(&c->stream, &login, c->salt, c->is_tls, false, &c->session)) return false;
-    if (*login.database && strcasecmp(login.database, "information_schema")) {
-        use_database(c, login.database, false);
+    if (*login.database && !sql_use(&c->session, login.database)) {
+        use_database(c, login.database, false); /* says that there is none */
         mysql_flush(&c->stream);
         return false;
     }
-    snprintf(c->session.database, sizeof c->session.database, "%s", login.database);
     mysql_write_ok(&c->stream, 0);
     return mysql_flush(&c->stream);
 bad:
@@ -126,6 +125,28 @@ static void query(struct conn *c)
     arena_free(&arena);
 }
 
+/* A table's name, a zero byte, a pattern: what the mysql client asks for when it completes names. */
+static void field_list(struct conn *c)
+{
+    struct arena arena = {0};
+    struct sql_table columns;
+    const struct sql_schema_table *table;
+    struct err err;
+    const char *rest = c->packet.data + 1;
+    size_t len = c->packet.len - 1, name_len = strnlen(rest, len);
+    const char *name = arena_strndup(&arena, rest, name_len),
+               *pattern =
+                   name_len < len ? arena_strndup(&arena, rest + name_len + 1, len - name_len - 1) : "";
+    sql_table_init(&columns, &arena);
+    int rc = sql_schema_find_dotted(&c->session, name, NULL, &table, &err);
+    if (!rc) rc = sql_schema_fill(&c->session, table, true, &columns, &err);
+    if (rc)
+        mysql_write_error(&c->stream, SQL_ERROR_SYNTAX, "HY000", err.text);
+    else
+        mysql_write_fields(&c->stream, &columns, pattern);
+    arena_free(&arena);
+}
+
 /* False: the connection ends. */
 static bool command(struct conn *c)
 {
@@ -148,8 +169,8 @@ static bool command(struct conn *c)
         query(c);
         return true;
     case COM_FIELD_LIST:
-        mysql_write_eof(&c->stream);
-        return true; /* there are no tables, so no columns */
+        field_list(c);
+        return true;
     case COM_STATISTICS:
         mysql_write(&c->stream, "procprof", 8);
         return true;

@@ -1,13 +1,21 @@
 /* mysql_result.c - see mysql_result.h. */
 #include "serve/mysql_result.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { TYPE_DOUBLE = 5, TYPE_LONGLONG = 8, TYPE_VAR_STRING = 253, CHARSET_UTF8 = 33, CHARSET_BINARY = 63 };
+enum {
+    TYPE_DOUBLE = 5,
+    TYPE_LONGLONG = 8,
+    TYPE_DATETIME = 12,
+    TYPE_VAR_STRING = 253,
+    CHARSET_UTF8 = 33,
+    CHARSET_BINARY = 63
+};
 enum { SHOW_COLUMN_BYTES = 90, LONG_COLUMN_BYTES = 3 << 20 };
 
 static void write_definition(struct mysql_stream *s, const char *name, uint16_t charset, uint32_t length,
-                             uint8_t type, uint8_t decimals)
+                             uint8_t type, uint8_t decimals, bool with_default)
 {
     struct buf b = {0};
     mysql_lenenc_str(&b, "def", 3);
@@ -21,32 +29,45 @@ static void write_definition(struct mysql_stream *s, const char *name, uint16_t 
     mysql_u16(&b, 0); /* flags */
     buf_char(&b, (char)decimals);
     mysql_u16(&b, 0);
+    if (with_default) buf_char(&b, (char)0xfb); /* NULL */
     mysql_write(s, b.data, b.len);
     buf_free(&b);
 }
 
 void mysql_write_param(struct mysql_stream *s)
 {
-    write_definition(s, "?", CHARSET_BINARY, 0, TYPE_VAR_STRING, 0);
+    write_definition(s, "?", CHARSET_BINARY, 0, TYPE_VAR_STRING, 0, false);
+}
+
+static void write_column(struct mysql_stream *s, const struct sql_column *c, bool with_default)
+{
+    switch (c->type) {
+    case SQL_COLUMN_INT:
+        write_definition(s, c->name, CHARSET_BINARY, 20, TYPE_LONGLONG, 0, with_default);
+        break;
+    case SQL_COLUMN_REAL:
+        write_definition(s, c->name, CHARSET_BINARY, 22, TYPE_DOUBLE, 31, with_default);
+        break;
+    case SQL_COLUMN_TIME:
+        write_definition(s, c->name, CHARSET_BINARY, 19, TYPE_DATETIME, 0, with_default);
+        break;
+    default:
+        write_definition(s, c->name, CHARSET_UTF8, c->is_long ? LONG_COLUMN_BYTES : SHOW_COLUMN_BYTES,
+                         TYPE_VAR_STRING, 0, with_default);
+    }
+}
+
+void mysql_write_fields(struct mysql_stream *s, const struct sql_table *t, const char *pattern)
+{
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (!*pattern || sql_like(t->columns[i].name, pattern, true)) write_column(s, &t->columns[i], true);
+    mysql_write_eof(s);
 }
 
 void mysql_write_columns(struct mysql_stream *s, const struct sql_table *t)
 {
     if (!t->n_columns) return;
-    for (size_t i = 0; i < t->n_columns; i++) {
-        const struct sql_column *c = &t->columns[i];
-        switch (c->type) {
-        case SQL_COLUMN_INT:
-            write_definition(s, c->name, CHARSET_BINARY, 20, TYPE_LONGLONG, 0);
-            break;
-        case SQL_COLUMN_REAL:
-            write_definition(s, c->name, CHARSET_BINARY, 22, TYPE_DOUBLE, 31);
-            break;
-        default:
-            write_definition(s, c->name, CHARSET_UTF8, c->is_long ? LONG_COLUMN_BYTES : SHOW_COLUMN_BYTES,
-                             TYPE_VAR_STRING, 0);
-        }
-    }
+    for (size_t i = 0; i < t->n_columns; i++) write_column(s, &t->columns[i], false);
     mysql_write_eof(s);
 }
 
@@ -58,6 +79,19 @@ static void text_row(struct buf *b, const struct sql_table *t, const char **row)
         else
             buf_char(b, (char)0xfb);
     }
+}
+
+/* "2026-01-31 23:59:59"; what is no such time is the zero of MySQL. */
+static void binary_time(struct buf *b, const char *text)
+{
+    unsigned year, month, day, hour, minute, second;
+    if (sscanf(text, "%4u-%2u-%2u %2u:%2u:%2u", &year, &month, &day, &hour, &minute, &second) != 6) {
+        buf_char(b, 0);
+        return;
+    }
+    buf_char(b, 7);
+    mysql_u16(b, (uint16_t)year);
+    for (size_t i = 0; i < 5; i++) buf_char(b, (char)(const unsigned[]){month, day, hour, minute, second}[i]);
 }
 
 static void binary_row(struct buf *b, const struct sql_table *t, const char **row)
@@ -73,6 +107,8 @@ static void binary_row(struct buf *b, const struct sql_table *t, const char **ro
         } else if (t->columns[i].type == SQL_COLUMN_REAL) {
             double d = strtod(row[i], NULL);
             buf_add(b, &d, sizeof d);
+        } else if (t->columns[i].type == SQL_COLUMN_TIME) {
+            binary_time(b, row[i]);
         } else {
             mysql_lenenc_str(b, row[i], strlen(row[i]));
         }

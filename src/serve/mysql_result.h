@@ -6,6 +6,8 @@
 #include "serve/mysql_packet.h"
 #include "serve/sql_execute.h"
 
+/* The answer of COM_FIELD_LIST: columns whose names are LIKE the pattern ("": all). */
+void mysql_write_fields(struct mysql_stream *s, const struct sql_table *t, const char *pattern);
 void mysql_write_columns(struct mysql_stream *s,
                          const struct sql_table *t); /* definitions and EOF; nothing for no columns */
 void mysql_write_param(struct mysql_stream *s);      /* the definition of one '?' */

@@ -236,7 +236,8 @@ static int start_listeners(struct server *s, const struct server_options *o, str
         .host = host, .port = (int)cluster_setting_int(c, CONF_HTTP_PORT), .tls_cert = cert, .tls_key = key};
     int bad = http_server_start(&s->site, &http, &s->http, err);
     if (!bad) {
-        struct mysql_options mysql = {.host = host,
+        struct mysql_options mysql = {.store = s->site.store,
+                                      .host = host,
                                       .port = (int)cluster_setting_int(c, CONF_QUERY_PORT),
                                       .tls_cert = *cert ? cert : NULL,
                                       .tls_key = *key ? key : NULL,

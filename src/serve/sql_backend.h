@@ -51,6 +51,14 @@ struct sql_user {
     uint8_t sha1_twice[20]; /* SHA1(SHA1(password)), what mysql_native_password is checked with */
 };
 
+struct sql_profile {
+    int64_t id;
+    uint64_t node_id;
+    const char *type;                                  /* "cpu", "heap" ... */
+    int64_t time_ms, duration_ms, size_bytes, samples; /* duration 0, samples -1: unknown */
+    const char *file, *sample_types;
+};
+
 struct sql_property {
     const char *key, *value;
 };
@@ -101,6 +109,10 @@ struct sql_backend {
      * or "contention". NULL: this cluster has none. */
     int (*jvm_profile)(void *context, const struct sql_node *node, const char *type, double seconds,
                        const struct sql_cancel *cancel, struct profile **ret_profile, struct err *err);
+
+    /* Those that are kept, newest first. NULL: none are. */
+    int (*profiles)(void *context, struct arena *arena, struct sql_profile **ret_profiles, size_t *ret_n,
+                    struct err *err);
 
     /* detail: what exactly ("": the target says it all); failure: why it was not done, NULL when it was. */
     void (*audit)(void *context, const char *user, const char *peer, const char *action, const char *target,

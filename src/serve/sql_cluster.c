@@ -11,10 +11,12 @@
 #include "collect/jvm_collect.h"
 #include "collect/jvm_find.h"
 #include "serve/cluster.h"
+#include "store/store.h"
 #include "symbol/symbol.h"
 
 struct sql_cluster {
     struct cluster *cluster;
+    struct store *store; /* NULL: no profiles are kept */
     struct sql_backend backend;
     char *snapshot_dir;
 };
@@ -200,6 +202,30 @@ static int jvm_profile(void *context, const struct sql_node *node, const char *t
     return rc;
 }
 
+static int list_profiles(void *context, struct arena *arena, struct sql_profile **ret_profiles, size_t *ret_n,
+                         struct err *err)
+{
+    (void)err;
+    struct store *store = ((struct sql_cluster *)context)->store;
+    struct store_profile *profiles = NULL;
+    size_t n = store ? store_list(store, &(struct store_query){0}, &profiles, NULL) : 0;
+    struct sql_profile *out = arena_array(arena, n + 1, sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (struct sql_profile){.id = profiles[i].id,
+                                      .node_id = (uint64_t)profiles[i].node,
+                                      .type = profile_type_name(profiles[i].type),
+                                      .time_ms = profiles[i].time_ms,
+                                      .duration_ms = profiles[i].duration_ms,
+                                      .size_bytes = profiles[i].size_bytes,
+                                      .samples = profiles[i].samples,
+                                      .file = arena_strdup(arena, profiles[i].file),
+                                      .sample_types = arena_strdup(arena, profiles[i].sample_types)};
+    mem_free(profiles);
+    *ret_profiles = out;
+    *ret_n = n;
+    return 0;
+}
+
 /* ---- settings ---- */
 
 static int list_settings(void *context, struct arena *arena, struct sql_setting **ret_settings, size_t *ret_n,
@@ -316,11 +342,12 @@ static void audit(void *context, const char *user, const char *peer, const char 
                   target, *detail ? ": " : "", detail);
 }
 
-struct sql_cluster *sql_cluster_new(struct cluster *cluster, const char *snapshot_dir,
+struct sql_cluster *sql_cluster_new(struct cluster *cluster, struct store *store, const char *snapshot_dir,
                                     const char *const *symbol_search)
 {
     struct sql_cluster *c = mem_zalloc(sizeof *c);
     c->cluster = cluster;
+    c->store = store;
     c->snapshot_dir = snapshot_dir ? mem_strdup(snapshot_dir) : NULL;
     c->backend = (struct sql_backend){
         .context = c,
@@ -340,6 +367,7 @@ struct sql_cluster *sql_cluster_new(struct cluster *cluster, const char *snapsho
         .login_done = login_done,
         .node_call = node_call,
         .jvm_profile = jvm_profile,
+        .profiles = list_profiles,
         .audit = audit,
         .snapshot_dir = c->snapshot_dir,
         .symbols = symbolizer_new(&(struct symbol_options){.search = symbol_search}),

@@ -5,9 +5,11 @@
 #include "serve/sql_backend.h"
 
 struct cluster;
+struct store;
 struct sql_cluster;
 
-struct sql_cluster *sql_cluster_new(struct cluster *cluster, const char *snapshot_dir,
+/* store NULL: no profiles to be seen. Both must outlive it. */
+struct sql_cluster *sql_cluster_new(struct cluster *cluster, struct store *store, const char *snapshot_dir,
                                     const char *const *symbol_search);
 const struct sql_backend *sql_cluster_backend(const struct sql_cluster *c); /* as long as c */
 void sql_cluster_free(struct sql_cluster *c);                               /* NULL is fine */

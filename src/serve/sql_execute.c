@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "serve/sql_schema.h"
+
 void sql_result_error(struct sql_result *r, struct arena *arena, int error, const char *state,
                       const char *format, ...)
 {
@@ -22,18 +24,6 @@ void sql_result_error(struct sql_result *r, struct arena *arena, int error, cons
 static void fail(struct sql_result *r, struct arena *arena, const struct err *err)
 {
     sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "%s", err->text);
-}
-
-static bool allowed(struct sql_session *s, unsigned may, const char *privilege, struct arena *arena,
-                    struct sql_result *r)
-{
-    if (s->may & (may | SQL_MAY_ADMIN)) return true;
-    sql_result_error(r, arena, SQL_ERROR_PRIVILEGE, "42000",
-                     "Access denied; you need (at least one of) the %s privilege(s) on SYSTEM for this "
-                     "operation. Please ask the admin "
-                     "to grant permission(s).",
-                     privilege);
-    return false;
 }
 
 static unsigned needs(const struct sql_statement *st, const char **ret_privilege)
@@ -76,6 +66,8 @@ static const char *statement_name(const struct sql_statement *st)
     switch (st->kind) {
     case SQL_SHOW:
         return "show";
+    case SQL_SELECT:
+        return "select";
     case SQL_SET_PASSWORD:
         return "set password";
     case SQL_CREATE_USER:
@@ -99,6 +91,17 @@ static const char *statement_name(const struct sql_statement *st)
     default:
         return "statement";
     }
+}
+
+static void deny(struct sql_session *s, const struct sql_statement *st, const char *privilege,
+                 struct arena *arena, struct sql_result *r)
+{
+    sql_result_error(r, arena, SQL_ERROR_PRIVILEGE, "42000",
+                     "Access denied; you need (at least one of) the %s privilege(s) on SYSTEM for this "
+                     "operation. Please ask the admin "
+                     "to grant permission(s).",
+                     privilege);
+    s->backend->audit(s->backend->context, s->user, s->peer, "denied", statement_name(st), "", r->text);
 }
 
 /* ---- users ---- */
@@ -217,6 +220,23 @@ static void kill_connection(struct sql_session *s, const struct sql_statement *s
     s->backend->audit(s->backend->context, s->user, s->peer, "kill", target, "", done ? NULL : r->text);
 }
 
+bool sql_use(struct sql_session *s, const char *name)
+{
+    const char *database = sql_schema_database(name);
+    if (database) snprintf(s->database, sizeof s->database, "%s", database);
+    return database;
+}
+
+static bool is_interrupted(const struct sql_session *s)
+{
+    return s->cancel.is_asked && s->cancel.is_asked(s->cancel.context);
+}
+
+static void say_interrupted(struct sql_result *r, struct arena *arena)
+{
+    sql_result_error(r, arena, SQL_ERROR_INTERRUPTED, "70100", "Query execution was interrupted");
+}
+
 /* ---- all ---- */
 
 void sql_execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
@@ -233,8 +253,8 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
         may = SQL_MAY_ADMIN;
         privilege = "GRANT";
     }
-    if (may && !allowed(s, may, privilege, arena, r)) {
-        s->backend->audit(s->backend->context, s->user, s->peer, "denied", statement_name(st), "", r->text);
+    if (may && !(s->may & (may | SQL_MAY_ADMIN))) {
+        deny(s, st, privilege, arena, r);
         return;
     }
     switch (st->kind) {
@@ -244,16 +264,26 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
     case SQL_ACCEPT:
         return;
     case SQL_USE:
-        if (strcasecmp(st->name, "information_schema")) {
+        if (!sql_use(s, st->name))
             sql_result_error(r, arena, SQL_ERROR_BAD_DB, "42000", "Unknown database '%s'", st->name);
-            return;
-        }
-        snprintf(s->database, sizeof s->database, "%s", st->name);
         return;
     case SQL_SELECT:
         sql_table_init(&r->table, arena);
         r->kind = SQL_RESULT_TABLE;
-        rc = sql_select(s, st, false, &r->table, &err);
+        if (st->query) {
+            bool has_grant = true;
+            rc = sql_query(s, st->query, false, &r->table, &has_grant, &err);
+            if (!has_grant) {
+                deny(s, st, "OPERATE, NODE", arena, r);
+                return;
+            }
+            if (rc && is_interrupted(s)) {
+                say_interrupted(r, arena);
+                return;
+            }
+        } else {
+            rc = sql_select(s, st, false, &r->table, &err);
+        }
         break;
     case SQL_SHOW:
         sql_table_init(&r->table, arena);
@@ -263,8 +293,7 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
         break;
     case SQL_EXECUTE_SCRIPT:
         sql_execute_script(s, st, arena, r);
-        if (s->cancel.is_asked && s->cancel.is_asked(s->cancel.context))
-            sql_result_error(r, arena, SQL_ERROR_INTERRUPTED, "70100", "Query execution was interrupted");
+        if (is_interrupted(s)) say_interrupted(r, arena);
         return;
     case SQL_KILL:
         kill_connection(s, st, arena, r);
@@ -306,7 +335,10 @@ void sql_describe(struct sql_session *s, const struct sql_statement *st, struct 
     struct err err;
     sql_table_init(t, arena);
     int rc = 0;
-    if (st->kind == SQL_SELECT)
+    bool has_grant;
+    if (st->kind == SQL_SELECT && st->query)
+        rc = sql_query(s, st->query, true, t, &has_grant, &err);
+    else if (st->kind == SQL_SELECT)
         rc = sql_select(s, st, true, t, &err);
     else if (st->kind == SQL_SHOW && (s->may || st->show > SQL_SHOW_CONFIG))
         rc = sql_show(s, st, t, &err);

@@ -71,6 +71,9 @@ void sql_run(struct sql_session *session, const char *text, size_t len, struct a
 void sql_describe(struct sql_session *session, const struct sql_statement *statement, struct arena *arena,
                   struct sql_table *ret_table);
 
+/* The database of the session from now on; false: there is none of that name. */
+bool sql_use(struct sql_session *session, const char *name);
+
 void sql_result_error(struct sql_result *r, struct arena *arena, int error, const char *state,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
@@ -81,7 +84,14 @@ int sql_show_nodes(struct sql_session *s, const struct sql_statement *st, struct
 int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
              struct err *err); /* sql_show.c */
 int sql_select(struct sql_session *s, const struct sql_statement *st, bool describe_only, struct sql_table *t,
-               struct err *err);                                /* sql_select.c */
+               struct err *err); /* sql_select.c */
+/* A SELECT that reads the tables of sql_schema.h; *ret_may is false when it failed for want of a grant. */
+int sql_query(struct sql_session *s, const char *query, bool describe_only, struct sql_table *t,
+              bool *ret_may, struct err *err); /* sql_query.c */
+/* The functions that SQL has here; SELECTs with and without tables call the same. */
+int sql_call(struct sql_session *s, const char *name, const struct sql_value *args, size_t n_args,
+             struct arena *arena, struct sql_value *ret, struct err *err); /* sql_select.c */
+int sql_variable_value(struct sql_session *s, const char *name, struct sql_value *ret, struct err *err);
 const char *sql_time_text(struct arena *arena, int64_t time_s); /* 2026-01-31 23:59:59, local; NULL for 0 */
 const char *sql_variable(const struct sql_session *s, const char *name); /* NULL: no such variable */
 void sql_execute_script(struct sql_session *s, const struct sql_statement *st, struct arena *arena,

@@ -173,9 +173,9 @@ static bool is_alias(const struct sql_token *t)
     return t->kind == SQL_TOKEN_WORD;
 }
 
-static void parse_select(struct sql_parser *p, struct sql_statement *s)
+/* A SELECT that reads tables is SQLite's to read; this one is for what has no table. */
+static void parse_small_select(struct sql_parser *p, struct sql_statement *s)
 {
-    s->kind = SQL_SELECT;
     sql_accept(p, "DISTINCT");
     size_t cap = 0;
     struct sql_select_item *items = NULL;
@@ -199,8 +199,21 @@ static void parse_select(struct sql_parser *p, struct sql_statement *s)
     s->items = arena_array(p->arena, s->n_items + 1, sizeof *items);
     if (s->n_items) memcpy(s->items, items, s->n_items * sizeof *items);
     mem_free(items);
-    if (sql_accept(p, "FROM")) s->from = sql_dotted_name(p, "a table");
+    if (sql_accept(p, "FROM")) sql_expect(p, "DUAL");
     parse_clauses(p, &s->clauses);
+}
+
+static void parse_select(struct sql_parser *p, struct sql_statement *s)
+{
+    s->kind = SQL_SELECT;
+    bool reads_tables = false;
+    for (size_t i = p->at; i < p->tokens->n_items; i++)
+        reads_tables |= sql_token_is(&p->tokens->items[i], "FROM") && i + 1 < p->tokens->n_items &&
+                        !sql_token_is(&p->tokens->items[i + 1], "DUAL");
+    if (reads_tables)
+        s->query = sql_render(p);
+    else
+        parse_small_select(p, s);
 }
 
 static void parse_show_proc(struct sql_parser *p, struct sql_statement *s)
@@ -220,9 +233,9 @@ static void parse_show_proc(struct sql_parser *p, struct sql_statement *s)
     }
 }
 
-static void skip_from(struct sql_parser *p)
+static void parse_from(struct sql_parser *p, struct sql_statement *s)
 {
-    if (sql_accept(p, "FROM") || sql_accept(p, "IN")) sql_dotted_name(p, "a database");
+    if (sql_accept(p, "FROM") || sql_accept(p, "IN")) s->database = sql_dotted_name(p, "a database");
 }
 
 static const char *parse_user(struct sql_parser *p)
@@ -234,6 +247,15 @@ static const char *parse_user(struct sql_parser *p)
         if (sql_accept(p, "%")) return name;
     }
     return name;
+}
+
+/* SHOW COLUMNS and INDEX: FROM a table, and its database before or behind it. */
+static void parse_of_table(struct sql_parser *p, struct sql_statement *s, enum sql_show show)
+{
+    s->show = show;
+    if (!sql_accept(p, "IN")) sql_expect(p, "FROM");
+    s->name = sql_dotted_name(p, "a table");
+    parse_from(p, s);
 }
 
 static void parse_show(struct sql_parser *p, struct sql_statement *s)
@@ -249,10 +271,13 @@ static void parse_show(struct sql_parser *p, struct sql_statement *s)
         {"COLLATION", SQL_SHOW_COLLATION},     {"CHARSET", SQL_SHOW_CHARSET},
         {"ENGINES", SQL_SHOW_ENGINES},         {"PLUGINS", SQL_SHOW_PLUGINS},
         {"PROCESSLIST", SQL_SHOW_PROCESSLIST}, {"USERS", SQL_SHOW_USERS},
+        {"PRIVILEGES", SQL_SHOW_PRIVILEGES},
     };
     s->kind = SQL_SHOW;
     if (!sql_accept(p, "GLOBAL") && !sql_accept(p, "SESSION")) {
-        if (!sql_accept(p, "FULL")) sql_accept(p, "STORAGE");
+        sql_accept(p, "EXTENDED");
+        s->is_full = sql_accept(p, "FULL");
+        if (!s->is_full) sql_accept(p, "STORAGE");
     }
     bool found = false;
     for (size_t i = 0; i < sizeof plain / sizeof *plain && !found; i++) {
@@ -269,18 +294,25 @@ static void parse_show(struct sql_parser *p, struct sql_statement *s)
         s->show = SQL_SHOW_CHARSET;
     } else if (sql_accept(p, "PROC")) {
         parse_show_proc(p, s);
-    } else if (sql_accept(p, "TABLES") || (sql_accept(p, "TABLE") && sql_accept(p, "STATUS"))) {
+    } else if (sql_accept(p, "TABLES")) {
         s->show = SQL_SHOW_TABLES;
-        skip_from(p);
-    } else if (sql_accept(p, "COLUMNS") || sql_accept(p, "FIELDS")) {
-        s->show = SQL_SHOW_COLUMNS;
-        if (!sql_accept(p, "IN")) sql_expect(p, "FROM");
+        parse_from(p, s);
+    } else if (sql_accept(p, "TABLE")) {
+        sql_expect(p, "STATUS");
+        s->show = SQL_SHOW_TABLE_STATUS;
+        parse_from(p, s);
+    } else if (sql_accept(p, "CREATE")) {
+        if (!sql_accept(p, "VIEW")) sql_expect(p, "TABLE");
+        s->show = SQL_SHOW_CREATE_TABLE;
         s->name = sql_dotted_name(p, "a table");
-        skip_from(p);
+    } else if (sql_accept(p, "COLUMNS") || sql_accept(p, "FIELDS")) {
+        parse_of_table(p, s, SQL_SHOW_COLUMNS);
+    } else if (sql_accept(p, "INDEX") || sql_accept(p, "INDEXES") || sql_accept(p, "KEYS")) {
+        parse_of_table(p, s, SQL_SHOW_INDEX);
     } else if (sql_accept(p, "EVENTS") || sql_accept(p, "TRIGGERS")) {
         bool is_events = !strcasecmp(p->tokens->items[p->at - 1].text, "EVENTS");
         s->show = is_events ? SQL_SHOW_EVENTS : SQL_SHOW_TRIGGERS;
-        skip_from(p);
+        parse_from(p, s);
     } else if (sql_accept(p, "PROCEDURE") || sql_accept(p, "FUNCTION")) {
         sql_expect(p, "STATUS");
         s->show = SQL_SHOW_ROUTINES;
@@ -546,7 +578,7 @@ int sql_parse(const struct sql_tokens *tokens, struct arena *arena, struct sql_s
     else if (sql_accept(&p, "USE")) {
         s->kind = SQL_USE;
         s->name = sql_dotted_name(&p, "a database");
-    } else if (sql_accept(&p, "DESC") || sql_accept(&p, "DESCRIBE")) {
+    } else if (sql_accept(&p, "DESC") || sql_accept(&p, "DESCRIBE") || sql_accept(&p, "EXPLAIN")) {
         s->kind = SQL_SHOW;
         s->show = SQL_SHOW_COLUMNS;
         s->name = sql_dotted_name(&p, "a table");

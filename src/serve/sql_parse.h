@@ -33,12 +33,16 @@ enum sql_show {
     SQL_SHOW_STATUS,
     SQL_SHOW_DATABASES,
     SQL_SHOW_TABLES,
+    SQL_SHOW_TABLE_STATUS,
     SQL_SHOW_COLUMNS,
+    SQL_SHOW_INDEX,
+    SQL_SHOW_CREATE_TABLE,
     SQL_SHOW_WARNINGS,
     SQL_SHOW_COLLATION,
     SQL_SHOW_CHARSET,
     SQL_SHOW_ENGINES,
     SQL_SHOW_PLUGINS,
+    SQL_SHOW_PRIVILEGES,
     SQL_SHOW_EVENTS, /* there are none of these three, but pages that browse a server ask */
     SQL_SHOW_TRIGGERS,
     SQL_SHOW_ROUTINES,
@@ -69,11 +73,14 @@ struct sql_statement {
     struct sql_clauses clauses;
 
     enum sql_show show;
+    bool is_full;         /* SHOW FULL ... */
+    const char *database; /* SHOW ... FROM database; NULL: none */
+
+    const char *query; /* a SELECT that reads tables, in SQLite's words; NULL: it has only items */
     struct sql_select_item *items;
     size_t n_items;
-    const char *from; /* "schema.table"; NULL: none */
 
-    const char *name;     /* database, user, setting */
+    const char *name;     /* database, table, user, setting */
     const char *password; /* NULL: none given */
     bool password_is_hash, if_exists;
     unsigned may;

@@ -25,6 +25,9 @@ const char *sql_expect_name(struct sql_parser *p, const char *what);   /* word, 
 uint64_t sql_expect_number(struct sql_parser *p, const char *what);
 const char *sql_dotted_name(struct sql_parser *p, const char *what); /* a.b.c */
 
+/* The rest of a SELECT in SQLite's words, up to its end or ';' (sql_render.c). */
+const char *sql_render(struct sql_parser *p);
+
 struct sql_expr *sql_parse_expr(struct sql_parser *p); /* NULL after a failure */
 
 #endif

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "serve/sql_execute.h"
+#include "serve/sql_schema.h"
 
 static const struct {
     const char *name, *value;
@@ -149,6 +149,29 @@ static void show_connections(struct sql_session *s, struct sql_table *t)
     }
 }
 
+static int show_status(struct sql_session *s, struct sql_table *t, struct err *err)
+{
+    struct sql_connection *connections;
+    struct sql_node *nodes;
+    size_t n_connected = 1, n_running = 1, n_nodes;
+    int64_t up_s = 0;
+    sql_table_columns(t, "Variable_name,Value");
+    int rc = s->backend->nodes(s->backend->context, t->arena, &nodes, &n_nodes, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < n_nodes; i++)
+        if (nodes[i].is_leader && nodes[i].start_time_s)
+            up_s = clock_wall_ns() / 1000000000 - nodes[i].start_time_s;
+    if (s->connections) {
+        n_connected = s->connections->list(s->connections->context, t->arena, &connections);
+        n_running = 0;
+        for (size_t i = 0; i < n_connected; i++) n_running += *connections[i].statement != 0;
+    }
+    add_row(t, (const char *const[]){"Threads_connected", arena_printf(t->arena, "%zu", n_connected)});
+    add_row(t, (const char *const[]){"Threads_running", arena_printf(t->arena, "%zu", n_running)});
+    add_row(t, (const char *const[]){"Uptime", arena_printf(t->arena, "%lld", (long long)up_s)});
+    return 0;
+}
+
 int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t, struct err *err)
 {
     switch (st->show) {
@@ -168,18 +191,14 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
             add_row(t, (const char *const[]){variables[i].name, variable_value(s, i)});
         return 0;
     case SQL_SHOW_STATUS:
-        sql_table_columns(t, "Variable_name,Value");
-        return 0;
+        return show_status(s, t, err);
     case SQL_SHOW_DATABASES:
-        sql_table_columns(t, "Database");
-        add_row(t, (const char *const[]){"information_schema"});
-        return 0;
     case SQL_SHOW_TABLES:
-        sql_table_columns(t, "Tables_in_information_schema");
-        return 0;
+    case SQL_SHOW_TABLE_STATUS:
     case SQL_SHOW_COLUMNS:
-        return err_set(err, ERR_NOT_FOUND, "Getting analyzing error. Detail message: Unknown table '%s'.",
-                       st->name);
+    case SQL_SHOW_INDEX:
+    case SQL_SHOW_CREATE_TABLE:
+        return sql_show_schema(s, st, t, err);
     case SQL_SHOW_WARNINGS:
         sql_table_columns(t, "Level,Code,Message");
         return 0;
@@ -194,6 +213,14 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
         return 0;
     case SQL_SHOW_ENGINES:
         sql_table_columns(t, "Engine,Support,Comment,Transactions,XA,Savepoints");
+        add_row(t, (const char *const[]){"procprof", "DEFAULT", "What the server knows, to be read", "NO",
+                                         "NO", "NO"});
+        return 0;
+    case SQL_SHOW_PRIVILEGES:
+        sql_table_columns(t, "Privilege,Context,Comment");
+        add_row(t, (const char *const[]){"Node", "System", "To look: nodes and profiles"});
+        add_row(t, (const char *const[]){"Operate", "System", "To act: scripts, captures, KILL"});
+        add_row(t, (const char *const[]){"All", "System", "Nodes, settings and users, and all the rest"});
         return 0;
     case SQL_SHOW_PLUGINS:
         sql_table_columns(t, "Name,Status,Type,Library,License");

@@ -6,24 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "serve/sql_execute.h"
-
-#define BACKEND_COLUMNS                                                                                      \
-    "BackendId,IP,HeartbeatPort,BePort,HttpPort,BrpcPort,LastStartTime,LastHeartbeat,Alive,"                 \
-    "SystemDecommissioned,ClusterDecommissioned,"                                                            \
-    "TabletNum,DataUsedCapacity,AvailCapacity,TotalCapacity,UsedPct,MaxDiskUsedPct,ErrMsg,Version,Status,"   \
-    "DataTotalCapacity,DataUsedPct,"                                                                         \
-    "CpuCores,MemLimit,NumRunningQueries,MemUsedPct,CpuUsedPct,DataCacheMetrics,Location,StatusCode"
-#define COMPUTE_NODE_COLUMNS                                                                                 \
-    "ComputeNodeId,IP,HeartbeatPort,BePort,HttpPort,BrpcPort,LastStartTime,LastHeartbeat,Alive,"             \
-    "SystemDecommissioned,"                                                                                  \
-    "ClusterDecommissioned,ErrMsg,Version,CpuCores,MemLimit,NumRunningQueries,MemUsedPct,CpuUsedPct,"        \
-    "DataCacheMetrics,HasStoragePath,"                                                                       \
-    "StatusCode"
-#define FRONTEND_COLUMNS                                                                                     \
-    "Id,Name,IP,EditLogPort,HttpPort,QueryPort,RpcPort,Role,ClusterId,Join,Alive,ReplayedJournalId,"         \
-    "LastHeartbeat,IsHelper,ErrMsg,"                                                                         \
-    "StartTime,Version"
+#include "serve/sql_schema.h"
 
 const char *sql_time_text(struct arena *arena, int64_t time_s)
 {
@@ -170,9 +153,9 @@ int sql_show_nodes(struct sql_session *s, const struct sql_statement *st, struct
     enum sql_node_kind kind = st->show == SQL_SHOW_BACKENDS        ? SQL_BACKEND
                               : st->show == SQL_SHOW_COMPUTE_NODES ? SQL_COMPUTE_NODE
                                                                    : SQL_FRONTEND;
-    sql_table_columns(t, kind == SQL_BACKEND        ? BACKEND_COLUMNS
-                         : kind == SQL_COMPUTE_NODE ? COMPUTE_NODE_COLUMNS
-                                                    : FRONTEND_COLUMNS);
+    sql_table_columns(t, kind == SQL_BACKEND        ? SQL_BACKEND_COLUMNS
+                         : kind == SQL_COMPUTE_NODE ? SQL_COMPUTE_NODE_COLUMNS
+                                                    : SQL_FRONTEND_COLUMNS);
     t->like_column = kind == SQL_FRONTEND ? 2 : 1; /* IP */
     struct sql_node *nodes;
     size_t n_nodes;

@@ -10,18 +10,28 @@ void sql_table_init(struct sql_table *t, struct arena *arena)
     *t = (struct sql_table){.arena = arena};
 }
 
-void sql_table_columns(struct sql_table *t, const char *names)
+void sql_table_typed_columns(struct sql_table *t, const char *names)
 {
     size_t n = 1;
     for (const char *c = names; *c; c++) n += *c == ',';
     t->columns = arena_array(t->arena, n, sizeof *t->columns);
     t->n_columns = 0;
     for (const char *at = names;;) {
-        size_t len = strcspn(at, ",");
-        t->columns[t->n_columns++] = (struct sql_column){.name = arena_strndup(t->arena, at, len)};
+        size_t len = strcspn(at, ","), name_len = strcspn(at, ",:");
+        char type = name_len < len ? at[name_len + 1] : 0;
+        t->columns[t->n_columns++] = (struct sql_column){.name = arena_strndup(t->arena, at, name_len),
+                                                         .type = type == 'i'   ? SQL_COLUMN_INT
+                                                                 : type == 't' ? SQL_COLUMN_TIME
+                                                                               : SQL_COLUMN_TEXT};
         if (!at[len]) break;
         at += len + 1;
     }
+}
+
+void sql_table_columns(struct sql_table *t, const char *names)
+{
+    sql_table_typed_columns(t, names);
+    for (size_t i = 0; i < t->n_columns; i++) t->columns[i].type = SQL_COLUMN_TEXT;
 }
 
 const char **sql_table_row(struct sql_table *t)

@@ -20,6 +20,11 @@ say('lines', (await c.query(`ADMIN EXECUTE ON ${nodeId} 'for (i in 1..3) System.
 say('wrong id', await failure(c.query("ADMIN EXECUTE ON 4711 'System.print(1)'")));
 say('syntax', await failure(c.query('SHWO BACKENDS')));
 say('goes on', (await c.query('select 1 as one'))[0]);
+say('table', (await c.query('SELECT id, kind, host FROM procprof.nodes WHERE kind = ?', ['backend']))[0]);
+say('table prepared', (await c.execute('SELECT n.id, b.IP, b.LastStartTime t, count(*) c, 0.5 r FROM procprof.nodes n JOIN procprof.backends b ON b.BackendId = n.id WHERE n.id = ? GROUP BY n.id', [Number(nodeId)]))[0]);
+await c.query('USE information_schema');
+say('columns', (await c.query('SELECT `column_name`, data_type FROM columns WHERE table_schema = "procprof" AND table_name LIKE "nod%" ORDER BY ordinal_position LIMIT 2'))[0]);
+say('no table', await failure(c.query('SELECT * FROM procprof.nothing')));
 await c.ping();
 say('ping', true);
 await c.changeUser({ user: 'root', password });

@@ -127,6 +127,83 @@ TEST(show_clauses)
     CHECK(says("ADMIN SHOW FRONTEND CONFIG LIKE '%cpu%'", "proc_profile_cpu_enable|[]|true|boolean|true|"));
 }
 
+TEST(selects_from_tables)
+{
+    CHECK_STR(run("SELECT id, host FROM procprof.nodes WHERE kind = 'BACKEND' AND Host LIKE '10.0.0._' ORDER "
+                  "BY 1 DESC"),
+              "10003|10.0.0.3\n10002|10.0.0.2\n");
+    CHECK_INT(result.table.columns[0].type, SQL_COLUMN_INT);
+    CHECK_INT(result.table.columns[1].type, SQL_COLUMN_TEXT);
+    CHECK_STR(run("select count(*), sum(http_port), max(start_time) from procprof.nodes where start_time > "
+                  "'2000-01-01'"),
+              arena_printf(&arena, "3|24110|%s\n", sql_time_text(&arena, 1700000000)));
+    CHECK_STR(
+        run("SELECT b.IP, n.alive FROM procprof.backends b LEFT JOIN procprof.nodes n ON n.id = b.BackendId "
+            "WHERE b.BackendId IN ('10002', 7) && !(1 = 2)"),
+        "10.0.0.2|true\n");
+    CHECK_STR(run("SELECT `TABLE_NAME`, \"it's\" AS x, @@version_comment FROM information_schema.tables "
+                  "WHERE TABLE_SCHEMA = DATABASE() OR table_name LIKE 'compute\\_%' -- end"),
+              "compute_nodes|it's|procprof\n");
+    CHECK_STR(run("SELECT 5--1 DIV 2, 7 MOD 4 FROM procprof.settings LIMIT 1"), "5|3\n");
+    CHECK_STR(run("SELECT value FROM procprof.settings WHERE name = 'proc_profile_cpu_enable'"), "true\n");
+    CHECK_STR(run("SELECT * FROM information_schema.statistics"), "");
+    CHECK_STR(
+        run("SELECT table_name x FROM information_schema.tables WHERE 1 = 0 OR table_schema = 'procprof' "
+            "HAVING x LIKE 'n%' OR x = 'users' ORDER BY TABLE_SCHEMA, x"),
+        "nodes\nusers\n");
+    CHECK_STR(run("SELECT 1 one FROM procprof.nodes GROUP BY kind HAVING count(*) > 1"), "1\n");
+    CHECK_STR(run("SELECT count(*) c FROM procprof.nodes HAVING c > 9"), "");
+    CHECK_STR(run("SELECT UNIX_TIMESTAMP(FROM_UNIXTIME(1700000000)) t, IF(1, LOCATE('B', 'abc'), 0) FROM "
+                  "procprof.nodes LIMIT 1"),
+              "1700000000|2\n");
+}
+
+TEST(selects_are_bounded)
+{
+    CHECK(says("SELECT * FROM procprof.nothing",
+               "ERROR 1064 HY000 Getting analyzing error. Detail message: no such table: procprof.nothing."));
+    CHECK(says("SELECT nope FROM procprof.nodes", "no such column: nope"));
+    CHECK(says("SELECT nope(1) FROM procprof.nodes", "no such function: nope"));
+    CHECK(says("SELECT FROM procprof.nodes", "syntax error"));
+    CHECK(says("SELECT * FROM sqlite_master", "prohibited"));
+    CHECK(says("SELECT * FROM pragma_database_list", "not authorized"));
+    CHECK(says("SELECT zeroblob(100000000) FROM procprof.nodes", "too big"));
+    CHECK(says("SELECT count(*) FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT "
+               "x FROM c)",
+               "too many steps"));
+    CHECK(says("DELETE FROM procprof.nodes", "Unexpected input 'DELETE'"));
+    CHECK(says("SELECT 1 FROM procprof.nodes; DROP TABLE x", "the end of the statement"));
+    session.may = 0;
+    CHECK(says("SELECT id FROM procprof.nodes", "ERROR 5203 42000 Access denied"));
+    CHECK(says("SELECT count(*) FROM nodes", "ERROR 5203 42000 Access denied"));
+    CHECK(says("SELECT count(*) FROM information_schema.schemata", "4\n"));
+    session.may = SQL_MAY_LOOK;
+    CHECK(says("SELECT id FROM procprof.nodes LIMIT 1", "10001\n"));
+    CHECK(says("SELECT name FROM procprof.settings", "ERROR 5203"));
+    CHECK(says("SELECT user FROM mysql.user", "ERROR 5203"));
+    session.may = SQL_MAY_ALL;
+}
+
+TEST(shows_of_tables)
+{
+    CHECK(says("SHOW TABLES", "No database selected"));
+    CHECK(says("USE nowhere", "ERROR 1049 42000 Unknown database 'nowhere'"));
+    CHECK(says("USE ProcProf", "OK"));
+    CHECK_STR(run("SELECT DATABASE()"), "procprof\n");
+    CHECK_STR(run("SHOW TABLES LIKE '%nodes'"), "compute_nodes\nnodes\n");
+    CHECK_STR(columns("SHOW FULL TABLES"), "Tables_in_procprof, Table_type");
+    CHECK_STR(run("SHOW COLUMNS FROM nodes LIKE 'id'"), "id|bigint|YES||NULL|\n");
+    CHECK_STR(run("SHOW FULL COLUMNS FROM nodes FROM procprof WHERE Field = 'start_time'"),
+              "start_time|datetime|NULL|YES||NULL||select|\n");
+    CHECK(says("DESC users", "grants|varchar"));
+    CHECK(says("SHOW CREATE TABLE users", "CREATE TABLE `users` ("));
+    CHECK_STR(run("SHOW INDEX FROM users"), "");
+    CHECK(says("SHOW COLUMNS FROM nothing", "Unknown table 'nothing'"));
+    CHECK(says("SHOW TABLES FROM nowhere", "Unknown database 'nowhere'"));
+    CHECK(says("SHOW STATUS LIKE 'threads_conn%'", "Threads_connected|1\n"));
+    session.database[0] = '\0';
+}
+
 TEST(small_selects)
 {
     CHECK_STR(run("select @@version_comment limit 1"), "procprof\n");
@@ -141,7 +218,7 @@ TEST(small_selects)
     CHECK_STR(run("select 'it''s', \"a\\\"b\", 'x\\ny', CONCAT('a', 1)"), "it's|a\"b|x\ny|a1\n");
     CHECK_STR(run("SELECT 1 WHERE 1 = 2"), "");
     CHECK(says("select $$", "Column '$$' cannot be resolved"));
-    CHECK(says("select * from t", "Unknown table 't'"));
+    CHECK(says("select * from t", "no such table: t"));
     CHECK(says("select @@nope", "Unknown system variable 'nope'"));
     CHECK(says("", "ERROR 1065"));
     CHECK_STR(run("SET NAMES utf8mb4"), "OK");

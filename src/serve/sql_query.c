@@ -1,0 +1,431 @@
+/* sql_query.c - SELECT over the tables of sql_schema.h, done by SQLite: joins, groups, sorting and all.
+ *
+ * Each statement gets a database of its own, in memory and empty. The tables that the statement names become
+ * virtual tables in it, and are filled when SQLite first reads them. The statement can read those and nothing
+ * else (an authorizer sees to it), for so many steps and so many bytes. */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "serve/sql_schema.h"
+
+enum {
+    MAX_STEPS = 20000000,  /* of SQLite's machine: a second or two */
+    STEPS_A_LOOK = 100000, /* between looks at whether somebody wants it to end */
+    MAX_VALUE_BYTES = 1 << 20,
+    MAX_RESULT_BYTES = 256 << 20,
+    MAX_JOINED = 16,
+};
+
+struct query {
+    struct sql_session *session;
+    struct arena *arena;
+    sqlite3 *db;
+    int64_t n_steps;
+    bool is_denied; /* a table that this user may not read */
+    bool is_too_long;
+    struct err problem; /* of filling a table */
+};
+
+/* ---- tables ---- */
+
+struct virtual_table {
+    sqlite3_vtab base; /* first: SQLite's view of it */
+    struct query *query;
+    const struct sql_schema_table *spec;
+    struct sql_table rows;
+    bool is_filled;
+};
+
+struct cursor {
+    sqlite3_vtab_cursor base;
+    size_t row;
+};
+
+static const char *declared_type(enum sql_column_type type)
+{
+    return type == SQL_COLUMN_INT    ? "BIGINT"
+           : type == SQL_COLUMN_TIME ? "DATETIME COLLATE NOCASE"
+                                     : "VARCHAR COLLATE NOCASE";
+}
+
+static int table_connect(sqlite3 *db, void *context, int n_args, const char *const *args,
+                         sqlite3_vtab **ret_table, char **ret_error)
+{
+    struct query *q = context;
+    (void)ret_error;
+    const struct sql_schema_table *spec = n_args >= 3 ? sql_schema_find(args[1], args[2]) : NULL;
+    if (!spec) return SQLITE_ERROR;
+    struct virtual_table *v = mem_zalloc(sizeof *v);
+    struct buf declaration = {0};
+    v->query = q;
+    v->spec = spec;
+    sql_table_init(&v->rows, q->arena);
+    sql_table_typed_columns(&v->rows, spec->columns);
+    buf_str(&declaration, "CREATE TABLE t (");
+    for (size_t i = 0; i < v->rows.n_columns; i++)
+        buf_printf(&declaration, "%s\"%s\" %s", i ? "," : "", v->rows.columns[i].name,
+                   declared_type(v->rows.columns[i].type));
+    buf_str(&declaration, ")");
+    int rc = sqlite3_declare_vtab(db, buf_cstr(&declaration));
+    buf_free(&declaration);
+    if (rc)
+        mem_free(v);
+    else
+        *ret_table = &v->base;
+    return rc;
+}
+
+static int table_disconnect(sqlite3_vtab *table)
+{
+    mem_free(table);
+    return SQLITE_OK;
+}
+
+static int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+    (void)table;
+    info->estimatedCost =
+        1000; /* always read whole; SQLite makes an index of its own where a join wants one */
+    return SQLITE_OK;
+}
+
+static int cursor_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor)
+{
+    (void)table;
+    *ret_cursor = mem_zalloc(sizeof(struct cursor));
+    return SQLITE_OK;
+}
+
+static int cursor_close(sqlite3_vtab_cursor *cursor)
+{
+    mem_free(cursor);
+    return SQLITE_OK;
+}
+
+static int cursor_filter(sqlite3_vtab_cursor *cursor, int index, const char *index_text, int n_args,
+                         sqlite3_value **args)
+{
+    struct virtual_table *v = (struct virtual_table *)cursor->pVtab;
+    (void)index;
+    (void)index_text;
+    (void)n_args;
+    (void)args;
+    if (!v->is_filled && sql_schema_fill(v->query->session, v->spec, false, &v->rows, &v->query->problem))
+        return SQLITE_ERROR;
+    v->is_filled = true;
+    ((struct cursor *)cursor)->row = 0;
+    return SQLITE_OK;
+}
+
+static int cursor_next(sqlite3_vtab_cursor *cursor)
+{
+    ((struct cursor *)cursor)->row++;
+    return SQLITE_OK;
+}
+
+static int cursor_eof(sqlite3_vtab_cursor *cursor)
+{
+    return ((struct cursor *)cursor)->row >= ((struct virtual_table *)cursor->pVtab)->rows.n_rows;
+}
+
+static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int column)
+{
+    const struct virtual_table *v = (struct virtual_table *)cursor->pVtab;
+    const char *cell = v->rows.rows[((struct cursor *)cursor)->row][column];
+    if (!cell)
+        sqlite3_result_null(to);
+    else if (v->rows.columns[column].type == SQL_COLUMN_INT)
+        sqlite3_result_int64(to, strtoll(cell, NULL, 10));
+    else
+        sqlite3_result_text(to, cell, -1, SQLITE_STATIC); /* lives as long as the statement */
+    return SQLITE_OK;
+}
+
+static int cursor_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
+{
+    *ret = (sqlite3_int64)((struct cursor *)cursor)->row;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .xCreate = table_connect,
+    .xConnect = table_connect,
+    .xBestIndex = table_best_index,
+    .xDisconnect = table_disconnect,
+    .xDestroy = table_disconnect,
+    .xOpen = cursor_open,
+    .xClose = cursor_close,
+    .xFilter = cursor_filter,
+    .xNext = cursor_next,
+    .xEof = cursor_eof,
+    .xColumn = cursor_column,
+    .xRowid = cursor_rowid,
+};
+
+/* ---- functions ---- */
+
+static struct sql_value value_of(sqlite3_value *v)
+{
+    switch (sqlite3_value_type(v)) {
+    case SQLITE_INTEGER:
+        return sql_value_int(sqlite3_value_int64(v));
+    case SQLITE_FLOAT:
+        return (struct sql_value){.kind = SQL_REAL, .r = sqlite3_value_double(v)};
+    case SQLITE_NULL:
+        return (struct sql_value){0};
+    default:
+        return sql_value_text((const char *)sqlite3_value_text(v));
+    }
+}
+
+static void give(sqlite3_context *to, struct sql_value v)
+{
+    switch (v.kind) {
+    case SQL_NULL:
+        sqlite3_result_null(to);
+        break;
+    case SQL_BOOL:
+    case SQL_INT:
+        sqlite3_result_int64(to, v.i);
+        break;
+    case SQL_REAL:
+        sqlite3_result_double(to, v.r);
+        break;
+    case SQL_TEXT:
+        sqlite3_result_text(to, v.s, -1, SQLITE_TRANSIENT);
+    }
+}
+
+static void finish(sqlite3_context *to, int rc, struct sql_value v, const struct err *err)
+{
+    if (rc)
+        sqlite3_result_error(to, err->text, -1);
+    else
+        give(to, v);
+}
+
+enum { MAX_ARGS = 100 };
+
+struct function {
+    struct query *query;
+    const char *name;
+};
+
+static void call(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    const struct function *f = sqlite3_user_data(to);
+    struct sql_value values[MAX_ARGS], result = {0};
+    struct arena arena = {0}; /* a call for each row: nothing of it may stay */
+    struct err err = {0};
+    for (int i = 0; i < n_args; i++) values[i] = value_of(args[i]);
+    int rc = sql_call(f->query->session, f->name, values, (size_t)n_args, &arena, &result, &err);
+    finish(to, rc, result, &err);
+    arena_free(&arena);
+}
+
+/* @@name, which sql_render made a call of this. */
+static void variable(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    struct query *q = sqlite3_user_data(to);
+    const char *name = (const char *)sqlite3_value_text(args[0]);
+    struct sql_value result = {0};
+    struct err err = {0};
+    (void)n_args;
+    int rc = sql_variable_value(q->session, name ? name : "", &result, &err);
+    finish(to, rc, result, &err);
+}
+
+/* MySQL's LIKE: a backslash before % and _ takes their meaning away. */
+static void like(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    const char *pattern = (const char *)sqlite3_value_text(args[0]),
+               *text = (const char *)sqlite3_value_text(args[1]);
+    (void)n_args;
+    if (pattern && text) sqlite3_result_int(to, sql_like(text, pattern, true));
+}
+
+static int compare_ignoring_case(void *context, int n_a, const void *a, int n_b, const void *b)
+{
+    (void)context;
+    int order = strncasecmp(a, b, (size_t)(n_a < n_b ? n_a : n_b));
+    return order ? order : n_a - n_b;
+}
+
+static int add_functions(struct query *q)
+{
+    static const char *const names[] = {"VERSION",
+                                        "CURRENT_VERSION",
+                                        "DATABASE",
+                                        "SCHEMA",
+                                        "USER",
+                                        "CURRENT_USER",
+                                        "SESSION_USER",
+                                        "SYSTEM_USER",
+                                        "CONNECTION_ID",
+                                        "NOW",
+                                        "CURDATE",
+                                        "UNIX_TIMESTAMP",
+                                        "FROM_UNIXTIME",
+                                        "CONCAT",
+                                        "IF",
+                                        "LOCATE",
+                                        "LEFT",
+                                        "RIGHT"};
+    static const char *const collations[] = {"utf8mb4_general_ci", "utf8_general_ci"};
+    int rc = sqlite3_create_function(q->db, "like", 2, SQLITE_UTF8, NULL, like, NULL, NULL);
+    if (!rc) rc = sqlite3_create_function(q->db, "sql_variable", 1, SQLITE_UTF8, q, variable, NULL, NULL);
+    for (size_t i = 0; !rc && i < sizeof names / sizeof *names; i++) {
+        struct function *f = arena_alloc(q->arena, sizeof *f);
+        *f = (struct function){.query = q, .name = names[i]};
+        rc = sqlite3_create_function(q->db, names[i], -1, SQLITE_UTF8, f, call, NULL, NULL);
+    }
+    for (size_t i = 0; !rc && i < sizeof collations / sizeof *collations; i++)
+        rc = sqlite3_create_collation(q->db, collations[i], SQLITE_UTF8, NULL, compare_ignoring_case);
+    return rc;
+}
+
+/* ---- bounds ---- */
+
+static int authorize(void *context, int action, const char *a, const char *b, const char *database,
+                     const char *inner)
+{
+    struct query *q = context;
+    (void)b;
+    (void)inner;
+    if (action == SQLITE_SELECT || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE) return SQLITE_OK;
+    if (action != SQLITE_READ) return SQLITE_DENY;
+    const struct sql_schema_table *spec = sql_schema_find(database, a);
+    /* Not one of ours: a name that the statement itself gave (WITH x AS ...), or SQLite's own table. */
+    if (!spec) return database || !strncasecmp(a, "sqlite_", 7) ? SQLITE_DENY : SQLITE_OK;
+    if (sql_schema_may(q->session, spec)) return SQLITE_OK;
+    q->is_denied = true;
+    return SQLITE_DENY;
+}
+
+static int look(void *context)
+{
+    struct query *q = context;
+    const struct sql_cancel *cancel = &q->session->cancel;
+    q->n_steps += STEPS_A_LOOK;
+    q->is_too_long = q->n_steps > MAX_STEPS;
+    return q->is_too_long || (cancel->is_asked && cancel->is_asked(cancel->context));
+}
+
+/* ---- all ---- */
+
+static int add_tables(struct query *q, const char *query)
+{
+    char sql[200];
+    const char *attached = ""; /* the list has the tables of a database together */
+    int rc = sqlite3_create_module(q->db, "procprof", &module, q);
+    for (size_t i = 0; !rc && i < sql_schema_n_tables; i++) {
+        const struct sql_schema_table *t = &sql_schema_tables[i];
+        if (!strcasestr(query, t->name)) continue; /* one too many does no harm, all of them take 3 ms */
+        if (strcmp(attached, t->schema)) {
+            snprintf(sql, sizeof sql, "ATTACH ':memory:' AS %s", t->schema);
+            rc = sqlite3_exec(q->db, sql, NULL, NULL, NULL);
+            attached = t->schema;
+        }
+        snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE %s.%s USING procprof", t->schema, t->name);
+        if (!rc) rc = sqlite3_exec(q->db, sql, NULL, NULL, NULL);
+    }
+    return rc;
+}
+
+static enum sql_column_type type_of_declared(const char *declared)
+{
+    return !declared                       ? SQL_COLUMN_TEXT
+           : !strcmp(declared, "BIGINT")   ? SQL_COLUMN_INT
+           : !strcmp(declared, "DATETIME") ? SQL_COLUMN_TIME
+                                           : SQL_COLUMN_TEXT;
+}
+
+/* An expression has the type of its values. */
+struct seen {
+    bool text, real, integer;
+};
+
+static enum sql_column_type type_of_seen(const struct seen *seen)
+{
+    return seen->text      ? SQL_COLUMN_TEXT
+           : seen->real    ? SQL_COLUMN_REAL
+           : seen->integer ? SQL_COLUMN_INT
+                           : SQL_COLUMN_TEXT;
+}
+
+static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, struct err *err)
+{
+    struct seen *seen = arena_zalloc(q->arena, (t->n_columns + 1) * sizeof *seen);
+    int64_t n_bytes = 0;
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char **row = sql_table_row(t);
+        n_bytes += (int64_t)(t->n_columns * sizeof *row);
+        for (size_t i = 0; i < t->n_columns; i++) {
+            int type = sqlite3_column_type(stmt, (int)i);
+            if (type == SQLITE_NULL) continue;
+            seen[i].text |= type == SQLITE_TEXT || type == SQLITE_BLOB;
+            seen[i].real |= type == SQLITE_FLOAT;
+            seen[i].integer |= type == SQLITE_INTEGER;
+            const char *text = (const char *)sqlite3_column_text(stmt, (int)i);
+            row[i] = arena_strdup(q->arena, text ? text : "");
+            n_bytes += sqlite3_column_bytes(stmt, (int)i) + 1;
+        }
+        if (n_bytes > MAX_RESULT_BYTES)
+            return err_set(err, ERR_LIMIT, "the result is larger than 256 MiB; ask for less (WHERE, LIMIT)");
+    }
+    if (rc != SQLITE_DONE) return ERR_INPUT;
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (!sqlite3_column_decltype(stmt, (int)i)) t->columns[i].type = type_of_seen(&seen[i]);
+    return 0;
+}
+
+static int explain(const struct query *q, struct err *err)
+{
+    if (q->problem.text[0]) return err_set(err, ERR_INPUT, "%s", q->problem.text);
+    if (q->is_too_long)
+        return err_set(err, ERR_LIMIT,
+                       "the statement took too many steps; ask for less (WHERE, fewer joins)");
+    return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", sqlite3_errmsg(q->db));
+}
+
+int sql_query(struct sql_session *s, const char *text, bool describe_only, struct sql_table *t, bool *ret_may,
+              struct err *err)
+{
+    struct query q = {.session = s, .arena = t->arena};
+    sqlite3_stmt *stmt = NULL;
+    const char *rest = "";
+    err->text[0] = '\0';
+    int rc = sqlite3_open_v2(":memory:", &q.db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (!rc) rc = add_functions(&q);
+    if (!rc) rc = add_tables(&q, text);
+    if (!rc) {
+        sqlite3_limit(q.db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+        sqlite3_limit(q.db, SQLITE_LIMIT_FUNCTION_ARG, MAX_ARGS);
+        sqlite3_limit(q.db, SQLITE_LIMIT_EXPR_DEPTH, 200);
+        sqlite3_limit(q.db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
+        sqlite3_set_authorizer(q.db, authorize, &q);
+        sqlite3_progress_handler(q.db, STEPS_A_LOOK, look, &q);
+        rc = sqlite3_prepare_v2(q.db, text, -1, &stmt, &rest);
+    }
+    if (!rc) {
+        t->n_columns = (size_t)sqlite3_column_count(stmt);
+        t->columns = arena_array(t->arena, t->n_columns + 1, sizeof *t->columns);
+        for (size_t i = 0; i < t->n_columns; i++)
+            t->columns[i] =
+                (struct sql_column){.name = arena_strdup(t->arena, sqlite3_column_name(stmt, (int)i)),
+                                    .type = type_of_declared(sqlite3_column_decltype(stmt, (int)i)),
+                                    .is_long = true};
+        if (!describe_only) rc = read_rows(&q, stmt, t, err);
+    }
+    *ret_may = !q.is_denied;
+    if (rc && !err->text[0]) rc = explain(&q, err);
+    sqlite3_finalize(stmt);
+    sqlite3_close(q.db);
+    return rc;
+}
