@@ -38,9 +38,9 @@ struct start {
 };
 
 #define POOL 256
-static struct start pool[POOL] __attribute__((unused));
+static struct start pool[POOL];
 
-__attribute__((unused)) static void *begin_thread(void *argument)
+static void *begin_thread(void *argument)
 {
     struct start *s = argument;
     void *(*run)(void *) = s->run;
@@ -52,9 +52,8 @@ __attribute__((unused)) static void *begin_thread(void *argument)
     return result;
 }
 
-#if !IS_SANITIZED
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                                                          void *(*run)(void *), void *argument)
+int watched_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                           void *argument)
 {
     pthread_create_fn real = real_pthread_create();
     if (atomic_load_explicit(&threads_watched, memory_order_relaxed)) {
@@ -69,5 +68,12 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, con
         }
     }
     return real(thread, attributes, run, argument); /* the scan of /proc will find it */
+}
+
+#if !IS_SANITIZED
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                                                          void *(*run)(void *), void *argument)
+{
+    return watched_pthread_create(thread, attributes, run, argument);
 }
 #endif

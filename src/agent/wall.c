@@ -177,11 +177,11 @@ static unsigned hz_of(const struct kind_options *options)
 
 static int begin(const struct kind_options *options, struct err *err)
 {
-    if (!stack_copy) stack_copy = pages_map(STACK_COPY);
-    if (!stack_copy) return err_set(err, ERR_LIMIT, "no memory for a copy of a stack");
     pthread_mutex_lock(&lock);
-    int status = is_taken ? err_set(err, ERR_BUSY, "the threads are being looked at already")
-                          : capture_begin(&now, SAMPLER_WALL, options, err);
+    if (!stack_copy) stack_copy = pages_map(STACK_COPY);
+    int status = is_taken      ? err_set(err, ERR_BUSY, "the threads are being looked at already")
+                 : !stack_copy ? err_set(err, ERR_LIMIT, "no memory for a copy of a stack")
+                               : capture_begin(&now, SAMPLER_WALL, options, err);
     if (!status) {
         is_taken = true;
         now.period_ns = 1000000000 / hz_of(options);

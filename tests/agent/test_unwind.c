@@ -13,6 +13,7 @@
 #include "agent/tables.h"
 
 #include "../t.h"
+#define NEEDS_PLAIN_STACKS
 #include "needs_hooks.h"
 
 static uintptr_t ours[UNWIND_MAX_FRAMES];
