@@ -196,13 +196,10 @@ void api_timeline(struct http_request *q, struct http_answer *a)
         return;
     }
     if (!query.to_ms || !query.from_ms) { /* what is not said: all there is */
-        struct store_profile *ends;
-        struct store_query all = query;
-        all.limit = 0;
-        size_t n = store_list(q->site->store, &all, &ends, NULL);
-        if (!query.to_ms) query.to_ms = n ? ends[0].time_ms + 1 : 1;
-        if (!query.from_ms) query.from_ms = n ? ends[n - 1].time_ms : 0;
-        mem_free(ends);
+        int64_t first_ms = 0, last_ms = 0;
+        store_span(q->site->store, &query, &first_ms, &last_ms);
+        if (!query.to_ms) query.to_ms = last_ms + 1;
+        if (!query.from_ms) query.from_ms = first_ms;
     }
     int64_t bucket_ms = (query.to_ms - query.from_ms + buckets - 1) / buckets;
     if (bucket_ms < 1) bucket_ms = 1;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/idmap.h"
 #include "base/mem.h"
 #include "store/store_int.h"
 
@@ -59,6 +60,22 @@ size_t record_place(const struct store *s, int64_t time_ms, int64_t id)
     return low;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const struct id_place *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+void record_index(struct store *s)
+{
+    s->n_ids = 0;
+    for (size_t i = 0; i < s->n_records; i++)
+        *VEC_PUSH(s->ids, s->n_ids, s->cap_ids) =
+            (struct id_place){.id = s->records[i].id, .time_ms = s->records[i].time_ms};
+    if (s->n_ids) qsort(s->ids, s->n_ids, sizeof *s->ids, by_id);
+}
+
+/* r's id is a new one: larger than all others. */
 void record_insert(struct store *s, const struct record *r)
 {
     size_t at = record_place(s, r->time_ms, r->id);
@@ -66,13 +83,19 @@ void record_insert(struct store *s, const struct record *r)
     memmove(&s->records[at + 1], &s->records[at], (s->n_records - 1 - at) * sizeof *r);
     s->records[at] = *r;
     s->total_bytes += r->size_bytes + r->derived_bytes;
+    if (s->n_ids > 1000 && s->n_ids > 2 * s->n_records)
+        record_index(s);
+    else
+        *VEC_PUSH(s->ids, s->n_ids, s->cap_ids) = (struct id_place){.id = r->id, .time_ms = r->time_ms};
 }
 
 struct record *record_by_id(struct store *s, int64_t id)
 {
-    for (size_t i = s->n_records; i-- > 0;)
-        if (s->records[i].id == id) return &s->records[i];
-    return NULL;
+    struct id_place key = {.id = id};
+    struct id_place *found = s->n_ids ? bsearch(&key, s->ids, s->n_ids, sizeof *s->ids, by_id) : NULL;
+    if (!found) return NULL;
+    size_t at = record_place(s, found->time_ms, id);
+    return at < s->n_records && s->records[at].id == id ? &s->records[at] : NULL;
 }
 
 bool record_remove(struct store *s, int64_t id, struct store_profile *ret_removed)
@@ -177,6 +200,7 @@ void store_close(struct store *s)
     for (size_t i = 0; i < s->n_folders; i++) mem_free(s->folders[i].dir);
     mem_free(s->folders);
     mem_free(s->room);
+    mem_free(s->ids);
     strtab_free(&s->texts);
     pthread_cond_destroy(&s->retention_wake);
     pthread_mutex_destroy(&s->db_lock);
@@ -432,11 +456,17 @@ void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t sa
 
 /* ---- looking ---- */
 
+/* The records of the query's time are those from *ret_begin up to *ret_end. */
+static void range_of(const struct store *s, const struct store_query *q, size_t *ret_begin, size_t *ret_end)
+{
+    *ret_begin = q->from_ms ? record_place(s, q->from_ms, 0) : 0;
+    *ret_end = q->to_ms ? record_place(s, q->to_ms, 0) : s->n_records;
+}
+
+/* Of those in range. */
 static bool wants(const struct store_query *q, const struct record *r)
 {
     if (q->type_mask && !(q->type_mask >> r->type & 1)) return false;
-    if (q->from_ms && r->time_ms < q->from_ms) return false;
-    if (q->to_ms && r->time_ms >= q->to_ms) return false;
     if (!q->nodes) return true;
     for (size_t i = 0; i < q->n_nodes; i++)
         if (q->nodes[i] == r->node) return true;
@@ -448,15 +478,15 @@ size_t store_list(struct store *s, const struct store_query *q, struct store_pro
 {
     struct store_profile *out = NULL;
     size_t n = 0, cap = 0, total = 0;
-    bool after = q->before_id == 0;
+    const bool after = q->before_id == 0;
     int32_t *seen = NULL;
-    size_t n_seen = 0, cap_seen = 0;
+    size_t n_seen = 0, cap_seen = 0, begin, end;
     pthread_mutex_lock(&s->lock);
     const struct record *start = after ? NULL : record_by_id(s, q->before_id);
-    for (size_t i = s->n_records; i-- > 0;) {
+    range_of(s, q, &begin, &end);
+    for (size_t i = end; i-- > begin;) {
         const struct record *r = &s->records[i];
-        bool was_after = after;
-        if (start == r) after = true;
+        bool was_after = after || (start && r < start);
         if (!wants(q, r)) continue;
         if (q->newest_of_each_node) {
             bool known = false;
@@ -483,25 +513,42 @@ int store_get(struct store *s, int64_t id, struct store_profile *ret_profile)
     return r ? 0 : ERR_NOT_FOUND;
 }
 
-static int by_number(const void *a, const void *b)
+bool store_span(struct store *s, const struct store_query *q, int64_t *ret_first_ms, int64_t *ret_last_ms)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
+    size_t begin, end;
+    pthread_mutex_lock(&s->lock);
+    range_of(s, q, &begin, &end);
+    while (begin < end && !wants(q, &s->records[begin])) begin++;
+    while (begin < end && !wants(q, &s->records[end - 1])) end--;
+    bool any = begin < end;
+    if (any) {
+        *ret_first_ms = s->records[begin].time_ms;
+        *ret_last_ms = s->records[end - 1].time_ms;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return any;
+}
+
+/* Newest first: the records stand by time. */
+static int newest_first(const void *a, const void *b)
+{
+    const struct record *const *x = a, *const *y = b;
+    return *x > *y ? -1 : *x < *y;
 }
 
 size_t store_get_many(struct store *s, const int64_t *ids, size_t n_ids, struct store_profile **ret_profiles)
 {
     struct store_profile *out = NULL;
-    size_t n = 0, cap = 0;
-    int64_t *sorted = mem_array(n_ids ? n_ids : 1, sizeof *sorted);
-    memcpy(sorted, ids, n_ids * sizeof *ids);
-    qsort(sorted, n_ids, sizeof *sorted, by_number);
+    size_t n = 0, cap = 0, n_found = 0;
+    const struct record **found = mem_array(n_ids ? n_ids : 1, sizeof *found);
     pthread_mutex_lock(&s->lock);
-    for (size_t i = s->n_records; i-- > 0;)
-        if (bsearch(&s->records[i].id, sorted, n_ids, sizeof *sorted, by_number))
-            record_copy(s, &s->records[i], VEC_PUSH(out, n, cap));
+    for (size_t i = 0; i < n_ids; i++)
+        if ((found[n_found] = record_by_id(s, ids[i]))) n_found++;
+    if (n_found) qsort(found, n_found, sizeof *found, newest_first);
+    for (size_t i = 0; i < n_found; i++)
+        if (!i || found[i] != found[i - 1]) record_copy(s, found[i], VEC_PUSH(out, n, cap));
     pthread_mutex_unlock(&s->lock);
-    mem_free(sorted);
+    mem_free(found);
     *ret_profiles = out;
     return n;
 }
@@ -559,33 +606,32 @@ size_t store_timeline(struct store *s, const struct store_query *q, int64_t buck
                       struct store_bucket **ret_buckets)
 {
     struct store_bucket *all = NULL;
-    size_t n = 0, cap = 0, out = 0;
+    struct idmap newest = {0}; /* of a node and type: its last bucket; the records come by time */
+    size_t n = 0, cap = 0, begin, end;
     if (bucket_ms < 1) bucket_ms = 1;
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < s->n_records; i++) {
+    range_of(s, q, &begin, &end);
+    for (size_t i = begin; i < end; i++) {
         const struct record *r = &s->records[i];
         if (!wants(q, r)) continue;
         int64_t t = q->from_ms + (r->time_ms - q->from_ms) / bucket_ms * bucket_ms;
-        *VEC_PUSH(all, n, cap) = (struct store_bucket){.node = r->node,
-                                                       .type = (enum profile_type)r->type,
-                                                       .t_ms = t,
-                                                       .profiles = 1,
-                                                       .samples = r->samples > 0 ? r->samples : 0,
-                                                       .bytes = r->size_bytes};
+        bool is_new;
+        uint32_t *at = idmap_slot(&newest, (uint64_t)(uint32_t)r->node << 8 | r->type, &is_new);
+        if (is_new || all[*at].t_ms != t) {
+            *at = (uint32_t)n;
+            *VEC_PUSH(all, n, cap) =
+                (struct store_bucket){.node = r->node, .type = (enum profile_type)r->type, .t_ms = t};
+        }
+        struct store_bucket *b = &all[*at];
+        b->profiles++;
+        b->samples += r->samples > 0 ? r->samples : 0;
+        b->bytes += r->size_bytes;
     }
     pthread_mutex_unlock(&s->lock);
+    idmap_free(&newest);
     if (n) qsort(all, n, sizeof *all, by_bucket);
-    for (size_t i = 0; i < n; i++) {
-        if (out && !by_bucket(&all[out - 1], &all[i])) {
-            all[out - 1].profiles++;
-            all[out - 1].samples += all[i].samples;
-            all[out - 1].bytes += all[i].bytes;
-        } else {
-            all[out++] = all[i];
-        }
-    }
     *ret_buckets = all;
-    return out;
+    return n;
 }
 
 void store_state(struct store *s, struct store_state *ret_state)

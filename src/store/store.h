@@ -99,6 +99,9 @@ struct store_query {
  * result. */
 size_t store_list(struct store *s, const struct store_query *query, struct store_profile **ret_profiles,
                   size_t *ret_total);
+/* When the first and the last of those began; false: there are none. limit and the like do not count. */
+bool store_span(struct store *s, const struct store_query *query, int64_t *ret_first_ms,
+                int64_t *ret_last_ms);
 int store_get(struct store *s, int64_t id, struct store_profile *ret_profile); /* or ERR_NOT_FOUND */
 size_t store_get_many(struct store *s, const int64_t *ids, size_t n_ids,
                       struct store_profile **ret_profiles); /* those that exist */

@@ -22,6 +22,10 @@ struct record {
     char stamp[PROFILE_STAMP_LEN + 1];
 };
 
+struct id_place {
+    int64_t id, time_ms; /* enough to find the record with record_place */
+};
+
 struct folder {
     int32_t node;
     char *dir;
@@ -40,6 +44,8 @@ struct store {
     struct record *records; /* by time, then id; a part of room, which has space before and behind it */
     struct record *room;
     size_t n_records, cap_room, n_cannot_delete;
+    struct id_place *ids; /* by id; those of records that went stay until they are half of it */
+    size_t n_ids, cap_ids;
     struct strtab texts;
     int64_t total_bytes, last_id;
     struct folder *folders;
@@ -63,6 +69,7 @@ void record_insert(struct store *s, const struct record *r);
 /* The first record that is not before (time_ms, id). */
 size_t record_place(const struct store *s, int64_t time_ms, int64_t id);
 struct record *record_push(struct store *s); /* behind the last one, not filled in */
+void record_index(struct store *s);          /* after records were pushed and sorted: their ids, anew */
 void record_copy(struct store *s, const struct record *r, struct store_profile *out);
 bool record_remove(struct store *s, int64_t id, struct store_profile *ret_removed);
 int64_t record_new_id(struct store *s);

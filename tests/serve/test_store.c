@@ -268,4 +268,87 @@ TEST(a_file_that_cannot_be_deleted_goes_on_counting)
     file_remove_tree(dir, NULL);
 }
 
+/* Against what a look at all of them says, while profiles of any time come and any of them go. */
+TEST(ids_and_times_find_what_is_there)
+{
+    enum { N = 2600 };
+    static int64_t ids[N];
+    REQUIRE(mkdtemp(dir));
+    struct store *s = open_store();
+    unsigned random = 1;
+    size_t n_left = 0;
+    for (size_t i = 0; i < N; i++) {
+        random = random * 1103515245 + 12345;
+        ids[i] = put(s, 10001 + (int32_t)(i % 3), i % 2 ? PROFILE_CPU : PROFILE_HEAP,
+                     now_ms + (int64_t)(random >> 8) % 100000 * 1000, 1)
+                     .id;
+        n_left++;
+        if (i % 5 == 4) { /* most of the older ones go, so that what is kept of their ids is thrown away */
+            for (size_t k = i - 4; k < i; k++) {
+                CHECK_INT(store_remove(s, ids[k], NULL), 0);
+                ids[k] = -ids[k];
+                n_left--;
+            }
+        }
+    }
+    for (int again = 0; again < 2; again++) { /* and after a restart */
+        struct store_profile *all, *some, p;
+        struct store_query everything = {0};
+        size_t n = store_list(s, &everything, &all, NULL);
+        REQUIRE(n == n_left);
+        for (size_t i = 0; i < N; i++) {
+            bool there = ids[i] > 0;
+            if (store_get(s, there ? ids[i] : -ids[i], &p) != (there ? 0 : ERR_NOT_FOUND) ||
+                (there && p.id != ids[i]))
+                T_FAIL("id %lld", (long long)ids[i]);
+        }
+        CHECK_INT(store_get(s, 0, &p), ERR_NOT_FOUND);
+        CHECK_INT(store_get(s, INT64_MAX, &p), ERR_NOT_FOUND);
+        /* Twice the same, one that is not there, in any order: newest first. */
+        int64_t wanted[] = {all[40].id, all[7].id, 999999, all[300].id, all[7].id};
+        CHECK_INT(store_get_many(s, wanted, 5, &some), 3);
+        CHECK(some[0].id == all[7].id && some[1].id == all[40].id && some[2].id == all[300].id);
+        mem_free(some);
+        /* A part of the time, one type. */
+        struct store_query part = {
+            .from_ms = all[n - 50].time_ms, .to_ms = all[20].time_ms, .type_mask = 1 << PROFILE_CPU};
+        size_t n_wanted = 0, n_some, total;
+        int64_t first_ms = 0, last_ms = 0, span_first_ms = 1, span_last_ms = 1, bytes = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (all[i].type != PROFILE_CPU || all[i].time_ms < part.from_ms || all[i].time_ms >= part.to_ms)
+                continue;
+            if (!n_wanted++) last_ms = all[i].time_ms;
+            first_ms = all[i].time_ms;
+        }
+        n_some = store_list(s, &part, &some, &total);
+        CHECK_INT(n_some, n_wanted);
+        CHECK_INT(total, n_wanted);
+        CHECK(store_span(s, &part, &span_first_ms, &span_last_ms));
+        CHECK_INT(span_first_ms, first_ms);
+        CHECK_INT(span_last_ms, last_ms);
+        int64_t tenth = some[9].id;
+        struct store_bucket *buckets;
+        size_t n_buckets = store_timeline(s, &part, 1000000, &buckets);
+        for (size_t i = 0; i < n_buckets; i++) {
+            bytes += buckets[i].bytes;
+            if (i && buckets[i].node == buckets[i - 1].node && buckets[i].t_ms <= buckets[i - 1].t_ms)
+                T_FAIL("bucket %zu is not behind the one before", i);
+        }
+        CHECK_INT(bytes, (int64_t)n_wanted);
+        mem_free(buckets);
+        part.before_id = tenth;
+        part.limit = 5;
+        struct store_profile *page;
+        CHECK_INT(store_list(s, &part, &page, &total), 5);
+        CHECK_INT(total, n_wanted);
+        CHECK_INT(page[0].id, some[10].id);
+        CHECK_INT(page[4].id, some[14].id);
+        mem_free(page), mem_free(some), mem_free(all);
+        store_close(s);
+        s = open_store();
+    }
+    store_close(s);
+    file_remove_tree(dir, NULL);
+}
+
 TEST_MAIN()
