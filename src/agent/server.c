@@ -69,8 +69,9 @@ static void close_connection(struct connection *c)
 {
     drop_response(c);
     pages_buf_free(&c->in);
-    close(c->fd);
+    if (c->fd >= 0) close(c->fd);
     memset(c, 0, sizeof *c);
+    c->fd = -1;
 }
 
 static void begin_sending(struct connection *c)
@@ -290,19 +291,20 @@ static void serve_once(void)
         unsigned long long count;
         if (read(bell, &count, sizeof count) < 0) return;
     }
-    deliver_finished();
+    /* What poll said holds for the connections that were there then: each is dealt with once, before anything
+     * else may close one or put another in its place. */
     for (unsigned i = 1; i < n; i++) {
-        if (!fds[i].revents) continue;
         struct connection *c = of[i];
-        if (!c)
-            accept_new();
-        else if (c->state == SENDING && (fds[i].revents & POLLOUT))
+        if (!c || !fds[i].revents) continue;
+        if (c->state == SENDING && (fds[i].revents & POLLOUT))
             proceed(c);
         else if (c->state == WAITING || (fds[i].revents & (POLLERR | POLLNVAL)))
             close_connection(c); /* the client hung up */
         else if (c->state == READING)
             read_now(c);
     }
+    deliver_finished();
+    if (listener >= 0 && fds[1].revents) accept_new();
 }
 
 static void ring(void)
