@@ -1,6 +1,7 @@
 /* threads.c - see threads.h. Reads /proc with plain system calls: opendir and stdio would enter malloc. */
 #include "agent/threads.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -161,6 +162,22 @@ bool threads_is_own(uint32_t tid)
     return false;
 }
 
+/* What libc takes off the stack of each thread: the thread variables of the whole program (a host may have
+ * megabytes of them) and its own least. Its own answer, which it gives under this name to who asks: the JVM and
+ * Rust do. Asked once, while nothing else can hold the loader's lock. */
+static size_t taken_bytes;
+
+__attribute__((constructor(102))) static void ask_taken_bytes(void)
+{
+    pthread_attr_t attributes;
+    size_t (*found)(const pthread_attr_t *);
+    *(void **)&found = dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+    if (!found) dlerror(); /* the host shall not find our failure */
+    if (!found || pthread_attr_init(&attributes)) return;
+    taken_bytes = found(&attributes);
+    pthread_attr_destroy(&attributes);
+}
+
 struct own_start {
     void *(*run)(void *);
     void *argument;
@@ -188,7 +205,7 @@ int threads_start_own(void *(*run)(void *), void *argument, const char *name)
     sigset_t all, before;
     sigfillset(&all);
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, OWN_STACK_BYTES);
+    pthread_attr_setstacksize(&attributes, OWN_STACK_BYTES + taken_bytes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = real_pthread_create()(&thread, &attributes, own_main, &start);

@@ -37,7 +37,8 @@ void threads_own_begin(void);
 void threads_own_end(void);
 bool threads_is_own(uint32_t tid);
 
-/* A thread of the library: all signals blocked, 256 KiB of stack, detached. */
+/* A thread of the library: all signals blocked, 256 KiB of stack beside the host's thread variables, detached.
+ */
 int threads_start_own(void *(*run)(void *), void *argument, const char *name);
 
 /* Who wants to know about a new thread, in that thread, before its code runs (at most 4; may not be taken

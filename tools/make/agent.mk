@@ -31,8 +31,9 @@ $(B)/agent/hot.o: $(AGENT_HOT_OBJ) tools/hot-symbols.txt tools/check-hot
 	ld -r -o $@ $(AGENT_HOT_OBJ)
 	@$(if $(SANITIZE),:,tools/check-hot $@)
 
+# nodelete: its handlers, threads and hooks of fork must find their code when a host has called dlclose.
 $(B)/libprocprof.so: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP) $(if $(SANITIZE),$(B)/libagent.a)
-	$(CC) $(SAN) -shared -Wl,-soname,libprocprof.so -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack $(if $(SANITIZE),,-Wl,-z,defs) \
+	$(CC) $(SAN) -shared -Wl,-soname,libprocprof.so -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,-z,nodelete $(if $(SANITIZE),,-Wl,-z,defs) \
 	    -Wl,--version-script=$(AGENT_MAP) -o $@ $(if $(SANITIZE),$(B)/agent/inside.o,$(AGENT_OBJ) $(B)/agent/hot.o) -pthread
 
 # The static library is one object too: kinds register through a section, and no internal name may meet the host's.
