@@ -45,7 +45,10 @@ static void *find(const char *name)
         if (!lock_real.name) lock_real.name = (type(*) arguments)find(#name);                                \
         return lock_real.name values;                                                                        \
     }
-LOCK_ALL(FIRST)
+LOCK_IN_C(FIRST)
+#if defined(__x86_64__)
+#define first_syscall lock_bare_syscall
+#endif
 
 #define START(name, type, arguments, values) .name = first_##name,
 struct lock_routes lock_routes = {LOCK_ALL(START)};
@@ -117,6 +120,7 @@ static void switch_to(bool locks, bool waits, enum slots slots)
     unsigned n = 0;
     LOCK_LOCKS(SWITCH_LOCK)
     LOCK_WAITS(SWITCH_WAIT)
+    LOCK_SYSCALL(SWITCH_WAIT)
     if (slots && HOOKS_ARE_EXPORTED) heap_slots_apply(targets, n, slots == SLOTS_ALL);
 }
 

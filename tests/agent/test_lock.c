@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "agent/hot/heap_hook.h"
@@ -427,6 +428,48 @@ TEST(answers_of_libc_are_unchanged)
         control("block", "disable", "");
     }
 }
+
+#if defined(__x86_64__)
+/* Calls with a stack of its own: the function's frames lie below `top`, the caller's variables from there on.
+ */
+static long call_below(char *top, long number, const void *a, long b, long c, const void *d)
+{
+    long (*function)(long, long, long, long, long, long, long) = lock_exported.syscall, status;
+    register const void *r8 __asm__("r8") = d;
+    __asm__ volatile("movq %%rsp, %%rbx\n\tmovq %[top], %%rsp\n\tcall *%[function]\n\tmovq %%rbx, %%rsp"
+                     : "=a"(status), "+D"(number), "+S"(a), "+d"(b), "+c"(c), "+r"(r8)
+                     : [top] "r"(top), [function] "0"(function)
+                     : "rbx", "r9", "r10", "r11", "memory", "cc");
+    return status;
+}
+
+/* syscall(n) passes fewer than seven arguments: where the seventh would stand is a variable of the caller,
+ * which another thread may just be writing. Here it cannot be written at all. */
+TEST(syscall_leaves_the_callers_variables_alone)
+{
+    enum { STACK_BYTES = 1 << 18 };
+    char *stack = mmap(NULL, STACK_BYTES + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *top = stack + STACK_BYTES;
+    REQUIRE(stack != MAP_FAILED && !mprotect(top, 4096, PROT_READ));
+    static const char *const settings[] = {NULL, "interval=1", "interval=10000ms"};
+    for (int round = 0; round < 3; round++) {
+        if (settings[round]) control("block", "enable", settings[round]);
+        futex_word = 5;
+        CHECK_INT(call_below(top, SYS_getppid, NULL, 0, 0, NULL), getppid());
+        CHECK_INT(call_below(top, SYS_futex, &futex_word, FUTEX_WAKE_PRIVATE, 1, NULL), 0);
+        CHECK_INT(call_below(top, SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 4, NULL), -1);
+        CHECK_INT(errno, EAGAIN);
+        struct timespec soon = {.tv_nsec = 1000000};
+        CHECK_INT(call_below(top, SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 5, &soon), -1);
+        CHECK_INT(errno, ETIMEDOUT);
+        if (settings[round]) control("block", "disable", "");
+    }
+    errno = 0;
+    CHECK_INT(lock_bare_syscall(SYS_close, -1, 0, 0, 0, 0, 0), -1);
+    CHECK_INT(errno, EBADF);
+    CHECK_INT(lock_bare_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0), getppid());
+}
+#endif
 
 /* A waiter that is cancelled leaves through our frames; its cleanup handlers run. */
 static volatile bool cleaned;

@@ -16,7 +16,12 @@
 
 /* No <unistd.h> here: it declares syscall with "...". */
 #define EXPORT(name, type, arguments, values) HOOK_EXPORT(lock_routes, name, type, arguments, values)
-LOCK_ALL(EXPORT)
+LOCK_IN_C(EXPORT)
+#if defined(__x86_64__)
+_Static_assert(FUTEX_WAIT == 0 && FUTEX_WAIT_BITSET == 9 && FUTEX_CMD_MASK == ~(128 | 256), "lock_syscall.S");
+#define exported_syscall lock_exported_syscall
+#define counting_syscall lock_counting_syscall
+#endif
 
 /* ---- on: try, and measure only what cannot be had at once */
 #define COUNTING(name, arguments, values, object, kind, try)                                                 \
@@ -92,23 +97,26 @@ COUNTING_SEM(sem_wait, (sem_t * s), (s))
 COUNTING_SEM(sem_timedwait, (sem_t * s, const struct timespec *until), (s, until))
 COUNTING_SEM(sem_clockwait, (sem_t * s, clockid_t clock, const struct timespec *until), (s, clock, until))
 
-/* Bare futexes: Rust's standard library and others wait by syscall(SYS_futex, ...). */
-COLD static long waiting_futex(long number, long a, long b, long c, long d, long e, long f)
+/* ---- bare futexes */
+COLD long lock_waiting_futex(const long *f, long a, long b, long c, long d, long e)
 {
     struct lock_wait w;
+    if (lock_thread.busy) return lock_real.syscall(SYS_futex, a, b, c, d, e, *f);
     lock_wait_begin(&w, LOCK_FUTEX, (const void *)exported_syscall);
-    long status = lock_real.syscall(number, a, b, c, d, e, f);
+    long status = lock_real.syscall(SYS_futex, a, b, c, d, e, *f);
     lock_wait_end(&w);
     return status;
 }
 
+#if !defined(__x86_64__)
 HOOK_TEXT static long counting_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     int command = (int)b & FUTEX_CMD_MASK;
-    if (number != SYS_futex || (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET) || lock_thread.busy)
+    if (number != SYS_futex || (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET))
         return lock_real.syscall(number, a, b, c, d, e, f);
-    return waiting_futex(number, a, b, c, d, e, f);
+    return lock_waiting_futex(&f, a, b, c, d, e);
 }
+#endif
 
 #define COUNTED(name, type, arguments, values)     .name = counting_##name,
 #define EXPORTED_AS(name, type, arguments, values) .name = exported_##name,

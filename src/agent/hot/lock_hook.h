@@ -25,6 +25,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -58,11 +59,21 @@
       (c, m, clock, until))                                                                                  \
     X(sem_wait, int, (sem_t * s), (s))                                                                       \
     X(sem_timedwait, int, (sem_t * s, const struct timespec *until), (s, until))                             \
-    X(sem_clockwait, int, (sem_t * s, clockid_t clock, const struct timespec *until), (s, clock, until))     \
+    X(sem_clockwait, int, (sem_t * s, clockid_t clock, const struct timespec *until), (s, clock, until))
+
+/* Bare futexes: Rust's standard library and others wait by syscall(SYS_futex, ...). */
+#define LOCK_SYSCALL(X)                                                                                      \
     X(syscall, long, (long number, long a, long b, long c, long d, long e, long f),                          \
       (number, a, b, c, d, e, f))
 
-#define LOCK_ALL(X) LOCK_LOCKS(X) LOCK_WAITS(X)
+#define LOCK_ALL(X) LOCK_SYSCALL(X) LOCK_LOCKS(X) LOCK_WAITS(X)
+
+/* Those that are written in C: lock_syscall.S tells why one may not be. */
+#if defined(__x86_64__)
+#define LOCK_IN_C(X) LOCK_LOCKS(X) LOCK_WAITS(X)
+#else
+#define LOCK_IN_C(X) LOCK_ALL(X)
+#endif
 
 #define LOCK_ROUTE(name, type, arguments, values) _Atomic(type(*) arguments) name;
 #define LOCK_REAL(name, type, arguments, values)  type(*name) arguments;
@@ -74,6 +85,9 @@ struct lock_functions {
 };
 #undef LOCK_ROUTE
 #undef LOCK_REAL
+
+_Static_assert(offsetof(struct lock_routes, syscall) == 0 && offsetof(struct lock_functions, syscall) == 0,
+               "lock_syscall.S");
 
 struct lock_tries { /* what the counting versions use besides */
     int (*mutex)(pthread_mutex_t *m);
@@ -118,6 +132,13 @@ struct lock_thread {
     bool busy;        /* also set for good in threads of our own */
 };
 extern __thread struct lock_thread lock_thread __attribute__((tls_model("initial-exec")));
+
+/* lock_syscall.S */
+long lock_exported_syscall(long number, long a, long b, long c, long d, long e, long f);
+long lock_counting_syscall(long number, long a, long b, long c, long d, long e, long f);
+long lock_bare_syscall(long number, long a, long b, long c, long d, long e, long f);
+/* A wait for a futex, with its arguments; the last by where it stands, which is not ours to write. */
+long lock_waiting_futex(const long *f, long a, long b, long c, long d, long e);
 
 /* One wait, on the waiter's stack. */
 struct lock_wait {

@@ -1,0 +1,69 @@
+/* lock_syscall.S - syscall() as the host calls it, and its counting version (see lock_hook.h).
+ *
+ * The seventh argument of a call, f, stands on the stack; but who makes a call with fewer has passed none, and
+ * what is there is a variable of its own. A C function owns its arguments and may write there (gcc's does, the
+ * value it read before, and a store of another thread in between is lost). So nothing here but these few
+ * instructions without a frame, and C gets to see the place as something it may only read. Where all seven are
+ * in registers (aarch64) C will do.
+ */
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+
+/* As <linux/futex.h> has them, which is for C; lock_hook.c compares. */
+#define WAIT         0
+#define WAIT_BITSET  9
+#define COMMAND_MASK ~(128 | 256)
+
+#define BEGIN(name) .balign 16; .globl name; .type name, @function; name: .cfi_startproc
+#define END(name) .cfi_endproc; .size name, . - name
+
+    .hidden lock_exported_syscall, lock_counting_syscall, lock_bare_syscall
+    .hidden lock_routes, lock_real, lock_waiting_futex
+    .section procprof_hooks, "ax", @progbits
+
+    .globl lock_exported_syscall
+    .set lock_exported_syscall, syscall
+BEGIN(syscall)
+    jmp *lock_routes(%rip) /* its first member */
+END(syscall)
+
+/* long (number, a, b, c, d, e, f): a wait for a futex goes to C, everything else straight on. */
+BEGIN(lock_counting_syscall)
+    cmpq $SYS_futex, %rdi
+    jne 1f
+    movl %edx, %eax
+    andl $COMMAND_MASK, %eax
+    cmpl $WAIT, %eax
+    je 2f
+    cmpl $WAIT_BITSET, %eax
+    je 2f
+1:  jmp *lock_real(%rip)
+2:  leaq 8(%rsp), %rdi /* where f stands, in the place of the number */
+    jmp lock_waiting_futex
+END(lock_counting_syscall)
+
+/* Before libc's is known: the call itself. */
+BEGIN(lock_bare_syscall)
+    movq %rdi, %rax
+    movq %rsi, %rdi
+    movq %rdx, %rsi
+    movq %rcx, %rdx
+    movq %r8, %r10
+    movq %r9, %r8
+    movq 8(%rsp), %r9
+    syscall
+    cmpq $-4095, %rax
+    jae 1f
+    ret
+1:  negl %eax
+    pushq %rax
+    .cfi_adjust_cfa_offset 8
+    call *__errno_location@GOTPCREL(%rip)
+    popq %rcx
+    .cfi_adjust_cfa_offset -8
+    movl %ecx, (%rax)
+    movq $-1, %rax
+    ret
+END(lock_bare_syscall)
+#endif
+    .section .note.GNU-stack, "", %progbits
