@@ -22,9 +22,10 @@ struct format_options {          /* all zero: the defaults */
     const char *jemalloc_thread; /* NULL: all threads, each sample labelled; "12": only that one */
     bool is_file_mapping; /* data is a read-only mapping of a file: pages may be dropped behind the reader */
     bool jfr_as_recorded; /* one event counts once, with its own bytes or time, not with what it stands for */
-    const char
-        *only_type; /* the one sample type that will be looked at, by its name: samples without a value of
-                       it may be left out. The profile has all types of the file just the same. NULL: all */
+    const char *only_type; /* the one sample type that will be looked at, by its name: samples without a value
+                              of it may be left out, and so may other types. NULL: all */
+    size_t jfr_range_bytes;  /* for tests: a JFR file is read on two threads however small it is, a chunk in
+                                ranges of so many bytes; 0: as it is worth it */
     const char **ret_format; /* where to store a short name of what it was ("pprof", "jemalloc heap", ...);
                                 may be NULL */
 };

@@ -13,44 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"
 
-enum { HEADER_BYTES = 68, MAX_LIVE_BLOCKS = 8 << 20, DROP_STEP_BYTES = 8 << 20 };
-
-struct live_block {
-    uint32_t stack, thread;
-    double n;
-    int64_t bytes;
-};
-
-struct reading {
-    const struct format_options *options;
-    struct jfr_world world;
-    struct jfr_counts counts; /* by what the profile calls them; class_id and state are strings */
-    struct jfr_pools pools;   /* of the chunk at hand */
-    struct jfr_lately *lately;
-    struct jfr_settings settings;
-    struct idmap blocks_by_address; /* -> live_blocks */
-    struct live_block *live_blocks;
-    size_t n_live_blocks, cap_live_blocks;
-    bool has_frees, too_many_blocks;
-    int64_t first_start_ns, last_end_ns;
-    uint32_t left_out, met; /* as jfr_events has them */
-    size_t n_chunks, n_open_chunks, n_lost_bytes, n_failed, n_cut_records;
-    const uint8_t *dropped; /* pages before this are given back already */
-};
-
-struct chunk {
-    const uint8_t *data;
-    size_t size;
-    uint64_t pool_at, metadata_at, start_ns, duration_ns, ticks_per_s;
-    bool is_open; /* not closed by its writer, or cut */
-};
-
-/* ---- one chunk ---- */
+/* ---- chunks ---- */
 
 static uint64_t be_number(const uint8_t *at, int n_bytes)
 {
@@ -59,178 +26,19 @@ static uint64_t be_number(const uint8_t *at, int n_bytes)
     return value;
 }
 
-static struct chunk chunk_at(const uint8_t *data, size_t left)
+static struct jfr_chunk chunk_at(const uint8_t *data, size_t left)
 {
-    struct chunk c = {.data = data,
-                      .pool_at = be_number(data + 16, 8),
-                      .metadata_at = be_number(data + 24, 8),
-                      .start_ns = be_number(data + 32, 8),
-                      .duration_ns = be_number(data + 40, 8),
-                      .ticks_per_s = be_number(data + 56, 8)};
+    struct jfr_chunk c = {.data = data,
+                          .pool_at = be_number(data + 16, 8),
+                          .metadata_at = be_number(data + 24, 8),
+                          .start_ns = be_number(data + 32, 8),
+                          .duration_ns = be_number(data + 40, 8),
+                          .ticks_per_s = be_number(data + 56, 8)};
     uint64_t size = be_number(data + 8, 8);
-    c.is_open = size < HEADER_BYTES || size > left || c.pool_at < HEADER_BYTES || c.pool_at >= size ||
-                c.metadata_at < HEADER_BYTES || c.metadata_at >= size;
-    c.size = size >= HEADER_BYTES && size <= left ? (size_t)size : left;
+    c.is_open = size < JFR_HEADER_BYTES || size > left || c.pool_at < JFR_HEADER_BYTES || c.pool_at >= size ||
+                c.metadata_at < JFR_HEADER_BYTES || c.metadata_at >= size;
+    c.size = size >= JFR_HEADER_BYTES && size <= left ? (size_t)size : left;
     return c;
-}
-
-static struct rd records_of(const struct chunk *c)
-{
-    return rd_over(c->data + HEADER_BYTES, c->size - HEADER_BYTES);
-}
-
-static bool record_at(const struct chunk *c, uint64_t offset, uint64_t want_type, struct rd *ret_record)
-{
-    struct rd r = rd_over(c->data + offset, c->size - (size_t)offset);
-    uint64_t type;
-    return jfr_next_record(&r, &type, ret_record) && type == want_type;
-}
-
-static bool read_by_index(const struct chunk *c, struct jfr_types *types, struct jfr_pools *pools)
-{
-    struct rd record;
-    if (!record_at(c, c->metadata_at, 0, &record) || !jfr_types_read(types, record)) return false;
-    jfr_pools_begin(pools, types, c->data + c->size);
-    for (uint64_t at = c->pool_at;;) {
-        int64_t delta;
-        if (!record_at(c, at, 1, &record) || !jfr_pools_read(pools, record, &delta)) return false;
-        if (delta >= 0) return true; /* the first one: each points back to the one before it */
-        if (-(uint64_t)delta > at - HEADER_BYTES) return false;
-        at -= -(uint64_t)delta;
-    }
-}
-
-/* Without an index: the last description that is there, and all pools. */
-static bool read_by_walking(const struct chunk *c, struct jfr_types *types, struct jfr_pools *pools)
-{
-    struct rd r = records_of(c), record;
-    uint64_t type;
-    bool found = false;
-    while (!found && jfr_next_record(&r, &type, &record)) {
-        if (type != 0) continue;
-        if (!(found = jfr_types_read(types, record))) jfr_types_free(types);
-    }
-    if (!found) return false;
-    jfr_pools_begin(pools, types, c->data + c->size);
-    for (r = records_of(c); jfr_next_record(&r, &type, &record);) {
-        int64_t delta;
-        if (type == 1) (void)jfr_pools_read(pools, record, &delta);
-    }
-    return true;
-}
-
-/* The bytes behind us are not needed in memory any more: a recording of many gigabytes is read in little. */
-static void drop_behind(struct reading *f, const uint8_t *until, size_t at_least_bytes)
-{
-    enum { PAGE = 4096 };
-    if (!f->options->is_file_mapping || until < f->dropped + at_least_bytes) return;
-    uintptr_t from = ((uintptr_t)f->dropped + PAGE - 1) / PAGE * PAGE, to = (uintptr_t)until / PAGE * PAGE;
-    if (to > from) madvise((void *)from, to - from, MADV_DONTNEED);
-    f->dropped = until;
-}
-
-static int compare_blocks(const void *a, const void *b)
-{
-    const struct jfr_block *x = a, *y = b;
-    if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* freed, then given out again */
-}
-
-/* Native blocks in the order of time: what is freed is not live. */
-static void follow_blocks(struct reading *f, struct jfr_events *e, struct jfr_pools *pools)
-{
-    if (f->too_many_blocks || !e->n_blocks) return;
-    qsort(e->blocks, e->n_blocks, sizeof *e->blocks, compare_blocks);
-    for (size_t i = 0; i < e->n_blocks; i++) {
-        const struct jfr_block *b = &e->blocks[i];
-        uint32_t index;
-        if (b->bytes < 0) {
-            f->has_frees = true;
-            if (idmap_find(&f->blocks_by_address, b->address, &index)) f->live_blocks[index].bytes = 0;
-            continue;
-        }
-        if (f->n_live_blocks >= MAX_LIVE_BLOCKS) {
-            f->too_many_blocks = true;
-            return;
-        }
-        bool is_new;
-        uint32_t *slot = idmap_slot(&f->blocks_by_address, b->address, &is_new);
-        if (is_new) {
-            *slot = (uint32_t)f->n_live_blocks;
-            (void)VEC_PUSH(f->live_blocks, f->n_live_blocks, f->cap_live_blocks);
-        }
-        f->live_blocks[*slot] =
-            (struct live_block){jfr_pool_stack(pools, &f->world, b->stack),
-                                jfr_pool_thread(pools, &f->world, b->thread), b->n, b->bytes};
-    }
-}
-
-/* false: a record is not whole, and what is behind it was not read. */
-static bool walk(struct reading *f, const struct chunk *c, struct jfr_events *e,
-                 const uint8_t *(*read)(struct jfr_events *e, const uint8_t *at, const uint8_t *until))
-{
-    const uint8_t *at = c->data + HEADER_BYTES, *end = c->data + c->size;
-    f->dropped = c->data;
-    while (at < end) {
-        const uint8_t *until = (size_t)(end - at) > DROP_STEP_BYTES ? at + DROP_STEP_BYTES : end;
-        at = read(e, at, until);
-        if (at < until) return false;
-        if (at < end) drop_behind(f, at, 1); /* stacks and names are at the end, and are needed still */
-    }
-    return true;
-}
-
-static void read_chunk(struct reading *f, const struct chunk *c, bool settings_first)
-{
-    struct jfr_types types = {0};
-    struct jfr_pools *pools = &f->pools;
-    bool is_known = false;
-    f->dropped = c->data;
-    if (!c->is_open) {
-        is_known = read_by_index(c, &types, pools);
-        if (!is_known) {
-            jfr_pools_clear(pools);
-            jfr_types_free(&types);
-        }
-    }
-    if (!is_known) {
-        f->n_open_chunks++;
-        is_known = read_by_walking(c, &types, pools);
-    }
-    if (!is_known) {
-        f->n_lost_bytes += c->size;
-    } else {
-        struct jfr_events e = {.types = &types,
-                               .pools = pools,
-                               .settings = &f->settings,
-                               .world = &f->world,
-                               .counts = &f->counts,
-                               .lately = f->lately,
-                               .ns_per_tick = c->ticks_per_s ? 1e9 / (double)c->ticks_per_s : 1,
-                               .as_recorded = f->options->jfr_as_recorded,
-                               .left_out = f->left_out,
-                               .too_many_blocks = f->too_many_blocks};
-        jfr_events_begin(&e);
-        if (settings_first) {
-            (void)walk(f, c, &e, jfr_settings_read);
-            e.settings_known = true;
-        }
-        if (!walk(f, c, &e, jfr_events_read)) f->n_cut_records++;
-        jfr_events_end(&e);
-        f->too_many_blocks |= e.too_many_blocks;
-        follow_blocks(f, &e, pools);
-        f->n_failed += e.n_failed;
-        f->met |= e.met;
-        jfr_events_free(&e);
-    }
-    jfr_pools_clear(pools);
-    jfr_types_free(&types);
-    drop_behind(f, c->data + c->size, 1);
-    if (!f->n_chunks++ || (int64_t)c->start_ns < f->first_start_ns) f->first_start_ns = (int64_t)c->start_ns;
-    int64_t end_ns;
-    if (!__builtin_add_overflow((int64_t)c->start_ns, (int64_t)c->duration_ns, &end_ns) &&
-        end_ns > f->last_end_ns)
-        f->last_end_ns = end_ns;
 }
 
 /* ---- all of it as a profile ---- */
@@ -251,20 +59,25 @@ static const struct kind {
     [JFR_MALLOC_LIVE] = {"malloc_inuse_objects", "malloc_inuse_space", "bytes"},
 };
 
-/* Which kinds of events need not be decoded when only one sample type will be looked at. Kinds that an event
- * alone does not tell (a sample may be of the wall clock, a park may be a lock, a block may be freed) are
- * always decoded. */
+/* Which kinds of events need not be decoded when only one sample type will be looked at. */
 static uint32_t kinds_left_out(const char *only_type)
 {
-    const uint32_t may_be = 1u << JFR_CPU_TIME | 1u << JFR_NATIVE | 1u << JFR_WALL | 1u << JFR_ALLOC |
-                            1u << JFR_LIVE | 1u << JFR_LOCK | 1u << JFR_NATIVE_LOCK;
+    /* An event alone may not tell its kind: a sample may be of the wall clock, a park may be a lock, a block
+     * may be freed. And the names of some depend on what else is there. */
+    static const struct {
+        uint32_t asked, needed;
+    } besides[] = {{1u << JFR_WALL, 1u << JFR_CPU | 1u << JFR_CPU_TIME},
+                   {1u << JFR_LOCK, 1u << JFR_PARK},
+                   {1u << JFR_MALLOC_LIVE, 1u << JFR_MALLOC}};
     uint32_t asked = 0;
     for (int kind = 0; only_type && kind < JFR_N_KINDS; kind++)
         if (!strcmp(only_type, kinds[kind].count_name) ||
             (kinds[kind].value_name && !strcmp(only_type, kinds[kind].value_name)))
             asked |= 1u << kind;
     if (only_type && !strcmp(only_type, "samples")) asked |= 1u << JFR_WALL; /* named so when it is alone */
-    return asked ? may_be & ~asked : 0;
+    for (size_t i = 0; i < sizeof besides / sizeof *besides; i++)
+        if (asked & besides[i].asked) asked |= besides[i].needed;
+    return asked ? ~asked : 0;
 }
 
 static int64_t rounded(double value)
@@ -272,11 +85,11 @@ static int64_t rounded(double value)
     return value >= 9.2e18 ? INT64_MAX : llround(value);
 }
 
-static void add_live_blocks(struct reading *f)
+static void add_live_blocks(struct jfr_reading *f)
 {
     if (!f->has_frees || f->too_many_blocks) return;
     for (size_t i = 0; i < f->n_live_blocks; i++) {
-        const struct live_block *b = &f->live_blocks[i];
+        const struct jfr_live_block *b = &f->live_blocks[i];
         if (b->bytes)
             jfr_count_add(&f->counts, &(struct jfr_count){.kind = JFR_MALLOC_LIVE,
                                                           .stack = b->stack,
@@ -286,7 +99,7 @@ static void add_live_blocks(struct reading *f)
     }
 }
 
-static void add_samples(struct reading *f, const bool *is_there, const int *first_type)
+static void add_samples(struct jfr_reading *f, const bool *is_there, const int *first_type)
 {
     struct profile *p = f->world.p;
     const uint32_t key_thread = profile_cstr(p, "thread"), key_state = profile_cstr(p, "state"),
@@ -312,7 +125,7 @@ static void add_samples(struct reading *f, const bool *is_there, const int *firs
     }
 }
 
-static void add_notes(struct reading *f)
+static void add_notes(struct jfr_reading *f)
 {
     struct profile *p = f->world.p;
     char text[200];
@@ -347,7 +160,7 @@ static void add_notes(struct reading *f)
         profile_add_comment(p, "jfr: too many native blocks to tell which are still in use");
 }
 
-static void build(struct reading *f)
+static void build(struct jfr_reading *f)
 {
     struct profile *p = f->world.p;
     bool is_there[JFR_N_KINDS] = {0};
@@ -398,46 +211,29 @@ static void build(struct reading *f)
 
 /* ---- the file ---- */
 
-static void reading_begin(struct reading *f, const struct format_options *options, struct profile *into)
-{
-    *f = (struct reading){.options = options, .world = {.p = into, .as_recorded = options->jfr_as_recorded}};
-    f->left_out = kinds_left_out(options->only_type);
-    f->lately = jfr_lately_new();
-    jfr_world_begin(&f->world);
-}
-
-static void reading_end(struct reading *f)
-{
-    jfr_counts_free(&f->counts);
-    jfr_pools_free(&f->pools);
-    jfr_lately_free(f->lately);
-    idmap_free(&f->blocks_by_address);
-    mem_free(f->live_blocks);
-    jfr_world_free(&f->world);
-}
-
 struct chunks {
-    struct chunk *items;
+    struct jfr_chunk *items;
     size_t n_items, cap_items;
-    struct reading *readers; /* one a thread */
+    struct jfr_reading *readers; /* one a thread */
 };
 
 static void read_one(void *context, size_t item, unsigned worker)
 {
     struct chunks *all = context;
-    read_chunk(&all->readers[worker], &all->items[item + 1], false);
+    jfr_read_chunk(&all->readers[worker], &all->items[item + 1], false);
 }
 
-/* Several chunks at a time, each thread into a profile of its own; then all into the first. false, and
+/* Several chunks at a time, each thread into a profile of its own; then all into one. false, and
  * nothing is changed, when the order of the chunks matters: native memory is freed in a later one than it is
  * taken in, or recordings with other settings follow each other. */
-static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_threads)
+static bool read_in_parallel(struct jfr_reading *f, struct chunks *all, unsigned n_threads)
 {
     all->readers = mem_array(n_threads, sizeof *all->readers);
-    for (unsigned t = 0; t < n_threads; t++) reading_begin(&all->readers[t], f->options, profile_new());
+    for (unsigned t = 0; t < n_threads; t++)
+        jfr_reading_begin(&all->readers[t], f->options, f->left_out, 1, profile_new());
     /* async-profiler tells its settings in the first chunk only. */
-    struct reading *first = &all->readers[0];
-    read_chunk(first, &all->items[0], false);
+    struct jfr_reading *first = &all->readers[0];
+    jfr_read_chunk(first, &all->items[0], false);
     for (unsigned t = 1; t < n_threads; t++) all->readers[t].settings = first->settings;
     size_t n_changes = first->settings.n_changes;
     bool in_order = first->n_live_blocks || first->has_frees;
@@ -446,7 +242,7 @@ static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_t
         in_order |= all->readers[t].n_live_blocks || all->readers[t].has_frees ||
                     all->readers[t].settings.n_changes != n_changes;
     for (unsigned t = 0; t < n_threads; t++) {
-        struct reading *one = &all->readers[t];
+        struct jfr_reading *one = &all->readers[t];
         jfr_counts_settle(&one->counts);
         if (!in_order) {
             jfr_join(&f->world, &f->counts, &one->world, &one->counts);
@@ -462,7 +258,7 @@ static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_t
             f->n_cut_records += one->n_cut_records;
         }
         struct profile *p = one->world.p;
-        reading_end(one);
+        jfr_reading_end(one);
         profile_free(p);
     }
     if (!in_order) f->settings = first->settings;
@@ -471,13 +267,13 @@ static bool read_in_parallel(struct reading *f, struct chunks *all, unsigned n_t
 }
 
 /* Where the chunks are. */
-static int find_chunks(struct reading *f, const uint8_t *bytes, size_t len, struct chunks *all,
+static int find_chunks(struct jfr_reading *f, const uint8_t *bytes, size_t len, struct chunks *all,
                        struct err *err)
 {
     enum { DROP_EVERY_BYTES = 64 << 20 };
     const uint8_t *end = bytes + len;
     f->dropped = bytes;
-    for (const uint8_t *at = bytes; end - at >= HEADER_BYTES;) {
+    for (const uint8_t *at = bytes; end - at >= JFR_HEADER_BYTES;) {
         if (memcmp(at, "FLR", 4)) { /* what is left of a chunk that was cut: on to the next one */
             const uint8_t *next = memmem(at, (size_t)(end - at), "FLR\0\0", 5);
             f->n_lost_bytes += (size_t)((next ? next : end) - at);
@@ -494,34 +290,61 @@ static int find_chunks(struct reading *f, const uint8_t *bytes, size_t len, stru
             f->n_lost_bytes += (size_t)(end - at);
             break;
         }
-        struct chunk c = chunk_at(at, (size_t)(end - at));
+        struct jfr_chunk c = chunk_at(at, (size_t)(end - at));
+        const struct jfr_chunk *before = all->n_items ? &all->items[all->n_items - 1] : NULL;
+        c.goes_on = before && c.start_ns == before->start_ns + before->duration_ns;
         *VEC_PUSH(all->items, all->n_items, all->cap_items) = c;
         at += c.size;
-        drop_behind(f, at, DROP_EVERY_BYTES); /* a header touched may have mapped two megabytes around it */
+        jfr_drop_behind(f, at,
+                        DROP_EVERY_BYTES); /* a header touched may have mapped two megabytes around it */
     }
     f->dropped = bytes;
     return 0;
 }
 
+/* Small units of work, several at a time: chunks, or ranges of the one chunk that is most of the file. */
+static bool has_chunks_for_all(const struct chunks *all, size_t len, unsigned n_threads)
+{
+    size_t largest = 0;
+    for (size_t i = 0; i < all->n_items; i++)
+        if (all->items[i].size > largest) largest = all->items[i].size;
+    return largest <= len / n_threads / 2;
+}
+
+static int read_kinds(const uint8_t *data, size_t len, const struct format_options *options,
+                      uint32_t left_out, struct profile *into, bool *ret_any, struct err *err)
+{
+    enum { WORTH_THREADS_BYTES = 8 << 20, MAX_THREADS = 8 };
+    unsigned n_threads = options->jfr_range_bytes ? 2 : len < WORTH_THREADS_BYTES ? 1 : parallel_width();
+    if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
+    struct jfr_reading f;
+    struct chunks all = {0};
+    jfr_reading_begin(&f, options, left_out, n_threads, into);
+    int rc = find_chunks(&f, data, len, &all, err);
+    if (rc == 0) {
+        if (n_threads < 2 || !has_chunks_for_all(&all, len, n_threads) ||
+            !read_in_parallel(&f, &all, n_threads))
+            for (size_t i = 0; i < all.n_items; i++) jfr_read_chunk(&f, &all.items[i], all.n_items > 1);
+        jfr_counts_settle(&f.counts);
+        *ret_any = f.counts.n_items;
+        if (*ret_any || !left_out) build(&f);
+    }
+    mem_free(all.items);
+    jfr_reading_end(&f);
+    return rc;
+}
+
 static int read_jfr(const void *data, size_t len, const struct format_options *options, struct profile *into,
                     struct err *err)
 {
-    enum { WORTH_THREADS_BYTES = 8 << 20, MAX_THREADS = 8 };
     if (len < 4 || memcmp(data, "FLR", 4)) return FORMAT_NOT_MINE;
-    if (len < HEADER_BYTES) return err_set(err, ERR_INPUT, "a JFR recording that ends in its first header");
-    struct reading f;
-    struct chunks all = {0};
-    reading_begin(&f, options, into);
-    int rc = find_chunks(&f, data, len, &all, err);
-    if (rc == 0) {
-        unsigned n_threads = len < WORTH_THREADS_BYTES || all.n_items < 4 ? 1 : parallel_width();
-        if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
-        if (n_threads < 2 || !read_in_parallel(&f, &all, n_threads))
-            for (size_t i = 0; i < all.n_items; i++) read_chunk(&f, &all.items[i], all.n_items > 1);
-        build(&f);
-    }
-    mem_free(all.items);
-    reading_end(&f);
+    if (len < JFR_HEADER_BYTES)
+        return err_set(err, ERR_INPUT, "a JFR recording that ends in its first header");
+    uint32_t left_out = kinds_left_out(options->only_type);
+    bool any;
+    int rc = read_kinds(data, len, options, left_out, into, &any, err);
+    /* Nothing of what was asked for: the whole, to tell what could be asked for. */
+    if (rc == 0 && left_out && !any) rc = read_kinds(data, len, options, 0, into, &any, err);
     return rc;
 }
 

@@ -3,11 +3,13 @@
  * A JFR file is a row of chunks; each is read by itself and then forgotten:
  *
  *   jfr_types.c   its own description of its records (metadata) -> types, and programs to decode them
- *   jfr_pools.c   constant pools: methods, classes, threads; found first, resolved when asked for
- *   jfr_stacks.c  stack traces, each distinct one of the file once
- *   jfr_events.c  events -> named, and counted by
- *   jfr_counts.c  once per distinct (kind, stack, thread, state, class) of the file
+ *   jfr_events.c  events -> counted by the numbers that the chunk has for stacks, threads and classes:
+ *   jfr_counts.c  once per distinct (kind, stack, thread, state, class)
+ *   jfr_pools.c   constant pools: methods, classes, threads; found, and resolved when asked for
+ *   jfr_stacks.c  stack traces, of which only those that were counted are taken, each distinct one once
+ *   jfr_naming.c  counts of a chunk -> counts of the file, by names
  *   jfr_join.c    what several threads read of one file, put together
+ *   jfr_chunk.c   a chunk, by these; its events on several threads where it is large
  *   jfr.c         chunks in, and all of it into a profile
  *
  * Nothing depends on type numbers or on the order of fields: async-profiler, JDK 11 to 25 and others differ
@@ -237,9 +239,29 @@ void jfr_world_begin(struct jfr_world *world); /* the profile has its main mappi
 void jfr_world_free(struct jfr_world *world);
 uint32_t jfr_stack_of_text(struct jfr_world *world, const char *name); /* a stack of one made-up frame */
 
+/* Which stacks somebody asks for, the others are passed over. May let one through that nobody wants. */
+struct jfr_filter {
+    uint64_t *words;
+    size_t n_words; /* a power of two; 0: nothing is wanted */
+};
+static inline uint64_t jfr_filter_bit(const struct jfr_filter *filter, uint64_t key, size_t *ret_word)
+{
+    uint64_t hash = key * 0x9e3779b97f4a7c15u;
+    *ret_word = hash >> 32 & (filter->n_words - 1);
+    return (uint64_t)1 << (hash >> 26 & 63);
+}
+void jfr_filter_begin(struct jfr_filter *filter, size_t n_keys); /* empty, with room for so many */
+static inline void jfr_filter_add(struct jfr_filter *filter, uint64_t key)
+{
+    size_t word;
+    uint64_t bit = jfr_filter_bit(filter, key, &word);
+    filter->words[word] |= bit;
+}
+
 struct jfr_pools { /* of one chunk */
     struct jfr_types *types;
-    const uint8_t *end; /* of the chunk */
+    const uint8_t *end;       /* of the chunk */
+    struct jfr_filter stacks; /* those to take */
     struct jfr_pool pools[JFR_N_POOLS];
     struct jfr_program frame_program;
     bool is_async_profiler; /* wrote it: "Native" frames are of libraries, not Java's native methods */
@@ -295,7 +317,7 @@ uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w,
 enum { JFR_MAX_AHEAD = 32 };
 struct jfr_count;
 void jfr_pool_stacks(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_count *counts, size_t n,
-                     uint32_t *ret_stacks);
+                     uint32_t *ret_stacks); /* JFR_UNRESOLVED: it is not there */
 
 /* ---- events ---- */
 
@@ -339,6 +361,7 @@ struct jfr_counts {
 };
 void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count); /* n and value to its place */
 void jfr_counts_settle(struct jfr_counts *counts);
+void jfr_counts_clear(struct jfr_counts *counts); /* for the next chunk; most of the memory stays */
 void jfr_counts_free(struct jfr_counts *counts);
 
 struct jfr_settings { /* what the recording says about itself; intervals in ns or bytes, 0: not said */
@@ -355,13 +378,15 @@ struct jfr_block { /* a native block being allocated or freed */
     int64_t bytes; /* -1: freed */
 };
 
-struct jfr_events { /* of one chunk */
+struct jfr_events { /* of one chunk, or of a part of it */
     struct jfr_types *types;
-    struct jfr_pools *pools;
+    const uint8_t *end;            /* of the chunk */
     struct jfr_settings *settings; /* of the file, as far as it is read */
-    bool settings_known;           /* those of this chunk are read already: samples are given their time */
-    struct jfr_world *world;
-    struct jfr_counts *counts; /* of the file: by strings of the profile and stacks of the world */
+    bool settings_known;           /* those of this chunk are read already: the others are passed over */
+    /* The pools of the chunk without its stacks, for a setting that is said by reference. */
+    const struct jfr_pools *(*get_pools)(void *context);
+    void *context;
+    struct jfr_counts *counts; /* of the chunk, by its numbers */
     struct jfr_lately *lately;
     double ns_per_tick;
     bool as_recorded;
@@ -369,17 +394,21 @@ struct jfr_events { /* of one chunk */
     uint32_t met;      /* bit per jfr_kind: was left out, and is in the chunk */
     struct jfr_block *blocks;
     size_t n_blocks, cap_blocks;
-    bool too_many_blocks; /* they are not followed */
+    _Atomic size_t *n_chunk_blocks; /* of all who read this chunk */
+    bool too_many_blocks;           /* they are not followed */
     struct jfr_handler *handlers;
     size_t n_handlers, cap_handlers;
     int64_t n_times; /* the event at hand stands for so many equal ones */
     size_t n_failed;
 };
+enum { JFR_MAX_BLOCKS = 4 << 20 }; /* of one chunk: 200 MB of memory */
+
 /* What a reader of events keeps from chunk to chunk; one for each thread. */
 struct jfr_lately *jfr_lately_new(void);
 void jfr_lately_free(struct jfr_lately *lately);
 
-void jfr_events_begin(struct jfr_events *e);
+void jfr_events_begin(
+    struct jfr_events *e); /* may add to the arena of types: not on several threads at once */
 /* Takes the records from `at` on, up to the first that begins at or behind `until`. Returns where it stopped:
  * before that when the record there is not whole inside the chunk. */
 const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until);
@@ -389,8 +418,75 @@ const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const 
 void jfr_events_end(struct jfr_events *e); /* all are in counts then */
 void jfr_events_free(struct jfr_events *e);
 
+/* ---- from the numbers of a chunk to names ---- */
+
+struct jfr_naming {
+    struct jfr_pools *pools;
+    struct jfr_world *world;
+    struct jfr_counts *into;             /* of the file: by strings of the profile and stacks of the world */
+    const struct jfr_settings *settings; /* not NULL: samples are given their time by these now */
+    struct jfr_count *homeless;          /* named, but for their stack: it is not in the chunk */
+    size_t n_homeless, cap_homeless;
+};
+void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts);
+/* The homeless with stacks of another chunk's pools, or none. */
+void jfr_house(struct jfr_naming *naming, struct jfr_pools *pools);
+
 /* Counts of `from` (with stacks and strings of its world) become counts of `into`. */
 void jfr_join(struct jfr_world *into, struct jfr_counts *into_counts, const struct jfr_world *from,
               const struct jfr_counts *from_counts);
+
+/* ---- a chunk ---- */
+
+enum { JFR_HEADER_BYTES = 68 };
+
+struct jfr_chunk {
+    const uint8_t *data;
+    size_t size;
+    uint64_t pool_at, metadata_at, start_ns, duration_ns, ticks_per_s;
+    bool is_open; /* not closed by its writer, or cut */
+    bool goes_on; /* with the recording of the chunk before it in the file */
+};
+
+struct jfr_live_block {
+    uint32_t stack, thread;
+    double n;
+    int64_t bytes;
+};
+
+struct jfr_worker { /* reads events */
+    struct jfr_lately *lately;
+    struct jfr_counts counts; /* of the chunk at hand */
+};
+
+/* What was read of a file, or of those chunks of it that one thread reads. */
+struct jfr_reading {
+    const struct format_options *options;
+    struct jfr_world world;
+    struct jfr_counts counts; /* by what the profile calls them; class_id and state are strings */
+    struct jfr_pools pools;   /* of the chunk at hand */
+    struct jfr_worker *workers;
+    unsigned n_workers; /* threads that a chunk is spread over */
+    struct jfr_settings settings;
+    struct idmap blocks_by_address; /* -> live_blocks */
+    struct jfr_live_block *live_blocks;
+    size_t n_live_blocks, cap_live_blocks;
+    bool has_frees, too_many_blocks;
+    int64_t first_start_ns, last_end_ns;
+    uint32_t left_out, met; /* as jfr_events has them */
+    size_t n_chunks, n_open_chunks, n_lost_bytes, n_failed, n_cut_records;
+    const uint8_t *dropped; /* pages before this are given back already */
+};
+void jfr_reading_begin(struct jfr_reading *f, const struct format_options *options, uint32_t left_out,
+                       unsigned n_workers, struct profile *into);
+void jfr_reading_end(struct jfr_reading *f);
+
+/* chunk: its neighbour before it in the file is at chunk[-1], if it goes on. settings_first: events are
+ * weighed by the settings of their own chunk, wherever in it they stand. */
+void jfr_read_chunk(struct jfr_reading *f, const struct jfr_chunk *chunk, bool settings_first);
+
+/* The bytes up to here are not needed in memory any more, if they are at least so many: a recording of many
+ * gigabytes is read in little. */
+void jfr_drop_behind(struct jfr_reading *f, const uint8_t *until, size_t at_least_bytes);
 
 #endif

@@ -77,6 +77,16 @@ void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count)
     if (counts->n_waiting == JFR_MAX_WAITING) jfr_counts_settle(counts);
 }
 
+void jfr_counts_clear(struct jfr_counts *counts)
+{
+    if (counts->n_items < counts->n_slots / 16) { /* many small chunks behind a large one are quick too */
+        jfr_counts_free(counts);
+        return;
+    }
+    if (counts->n_items) memset(counts->slots, 0, counts->n_slots * sizeof *counts->slots);
+    counts->n_items = 0;
+}
+
 void jfr_counts_free(struct jfr_counts *counts)
 {
     mem_free(counts->items);

@@ -1,8 +1,9 @@
-/* jfr_events.c - events of a chunk, counted once per distinct place. Equal ones are put together by their
- * bytes, the rest is named a row at a time: from the numbers that the chunk uses for stacks, threads and
- * classes to those of the profile. See jfr.h. */
+/* jfr_events.c - events of a chunk, counted once per distinct place: by the numbers that the chunk has for
+ * stacks, threads and classes. Equal ones are put together by their bytes, and only the distinct are decoded.
+ * See jfr.h. */
 #include <endian.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +41,7 @@ struct jfr_handler {
     union jfr_slot slots[JFR_MAX_SLOTS]; /* of the event at hand; what the type does not have stays 0 */
 };
 
-enum { N_WEIGHTS = 1024, N_REPEATS = 8192, SMALL_TYPES = 16384 };
-#define NOT_OURS (1u << 31) /* no kind has this bit */
+enum { N_WEIGHTS = 1024, N_REPEATS = 8192, SMALL_TYPES = 16384, ROW = 64 };
 
 struct jfr_weight { /* what one sampled object stands for */
     int64_t size, bytes;
@@ -50,18 +50,29 @@ struct jfr_weight { /* what one sampled object stands for */
 
 struct jfr_repeat { /* an event as bytes; see below */
     uint64_t bytes[2];
-    uint32_t n_times; /* 0: none here */
-    uint16_t handler;
-    uint16_t n_bytes;
+    uint16_t n_bytes, handler;
+    uint32_t unused;  /* a cache line has two of these */
+    uint64_t n_times; /* 0: none here */
+};
+
+enum jfr_action { JFR_PASS_OVER, JFR_REPEAT, JFR_TAKE };
+struct jfr_record_type { /* what to do with records of a type */
+    uint32_t met;        /* the bit of its kind, if that is left out */
+    uint16_t handler;    /* + 1; 0: none */
+    uint8_t action;      /* enum jfr_action */
+    bool is_setting;
+};
+
+struct jfr_row {                          /* events of kinds that repeat */
+    const uint8_t *begin[ROW], *end[ROW]; /* behind size and type */
+    uint16_t handler[ROW];
+    size_t n;
 };
 
 struct jfr_lately {
     struct jfr_weight weights[N_WEIGHTS];
-    struct jfr_repeat repeats[N_REPEATS]; /* none between chunks */
-    uint16_t by_type[SMALL_TYPES]; /* type number -> handler + 1, of the small ones; 0 between chunks */
-    uint32_t passed_over[256]; /* type number, if it is one byte -> bit of its kind, if left out; NOT_OURS */
-    struct jfr_count unnamed[JFR_MAX_AHEAD]; /* none between chunks */
-    size_t n_unnamed;
+    struct jfr_repeat repeats[N_REPEATS];        /* none between chunks */
+    struct jfr_record_type by_type[SMALL_TYPES]; /* type numbers that are not large; all 0 between chunks */
 };
 
 struct jfr_lately *jfr_lately_new(void)
@@ -74,63 +85,9 @@ void jfr_lately_free(struct jfr_lately *lately)
     mem_free(lately);
 }
 
-/* ---- from the numbers of the chunk to names ---- */
-
-/* Is a thread that parks on this waiting for a lock? On a condition it waits for work, as the threads of
- * every pool do. */
-static bool is_lock_class(const char *name)
-{
-    static const char *const locks[] = {
-        "java.util.concurrent.locks.ReentrantLock$", "java.util.concurrent.locks.ReentrantReadWriteLock$",
-        "java.util.concurrent.locks.StampedLock", "java.util.concurrent.Semaphore$"};
-    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
-        if (!strncmp(name, locks[i], strlen(locks[i]))) return true;
-    return false;
-}
-
 static int64_t rounded(double value)
 {
     return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
-}
-
-/* The place in the profile of one by the numbers of the chunk. */
-static struct jfr_count named(struct jfr_events *e, const struct jfr_count *c, uint32_t stack)
-{
-    struct jfr_pools *pools = e->pools;
-    struct jfr_world *w = e->world;
-    struct jfr_count place = *c;
-    place.stack = stack;
-    place.thread = jfr_pool_thread(pools, w, c->thread);
-    place.class_id = c->class_id ? jfr_pool_class(pools, w, c->class_id) : 0;
-    place.state = c->state == JFR_NO_STATE ? 0 : jfr_pool_string(pools, w, JFR_POOL_THREAD_STATE, c->state);
-    if (c->kind == JFR_CPU && pools->is_async_profiler) {
-        /* async-profiler's older wall clock is in the same event, told by the state. */
-        const char *state = profile_text(w->p, place.state);
-        if (!strcmp(state, "STATE_DEFAULT") || !*state)
-            place.state = 0;
-        else
-            place.kind = JFR_WALL;
-    }
-    if (e->settings_known && place.kind == JFR_CPU) place.value = rounded(c->n * jfr_cpu_ns(e->settings));
-    if (e->settings_known && place.kind == JFR_WALL && !c->value)
-        place.value = rounded(c->n * jfr_wall_ns(e->settings));
-    if (c->kind == JFR_PARK &&
-        (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)place.class_id))))
-        place.kind = JFR_LOCK;
-    return place;
-}
-
-static void name_all(struct jfr_events *e)
-{
-    struct jfr_lately *lately = e->lately;
-    uint32_t stacks[JFR_MAX_AHEAD];
-    if (!lately->n_unnamed) return;
-    jfr_pool_stacks(e->pools, e->world, lately->unnamed, lately->n_unnamed, stacks);
-    for (size_t i = 0; i < lately->n_unnamed; i++) {
-        struct jfr_count place = named(e, &lately->unnamed[i], stacks[i]);
-        jfr_count_add(e->counts, &place);
-    }
-    lately->n_unnamed = 0;
 }
 
 static inline void count(struct jfr_events *e, const struct jfr_handler *h, const union jfr_slot *slots,
@@ -145,8 +102,7 @@ static inline void count(struct jfr_events *e, const struct jfr_handler *h, cons
                             .n = n * (double)e->n_times,
                             .value = value};
     if (e->n_times > 1 && __builtin_mul_overflow(value, e->n_times, &key.value)) key.value = INT64_MAX;
-    e->lately->unnamed[e->lately->n_unnamed++] = key;
-    if (e->lately->n_unnamed == JFR_MAX_AHEAD) name_all(e);
+    jfr_count_add(e->counts, &key);
 }
 
 static inline int64_t positive(uint64_t value)
@@ -255,12 +211,10 @@ static void take_wait(struct jfr_events *e, const struct jfr_handler *h, union j
         count(e, h, slots, interval_ns / ns, (int64_t)interval_ns);
 }
 
-enum { MAX_BLOCKS = 4 << 20 }; /* of one chunk: 200 MB of memory */
-
 static void add_block(struct jfr_events *e, const struct jfr_block *block)
 {
     if (e->too_many_blocks) return;
-    if (e->n_blocks < MAX_BLOCKS) {
+    if (atomic_fetch_add_explicit(e->n_chunk_blocks, 1, memory_order_relaxed) < JFR_MAX_BLOCKS) {
         *VEC_PUSH(e->blocks, e->n_blocks, e->cap_blocks) = *block;
         return;
     }
@@ -292,12 +246,13 @@ static void take_free(struct jfr_events *e, const struct jfr_handler *h, union j
 
 static bool text_into(struct jfr_events *e, const uint8_t *at, char *into, size_t size)
 {
-    struct rd r = {.p = at, .end = e->pools->end};
+    struct rd r = {.p = at, .end = e->end};
     struct jfr_string s = jfr_read_string(&r);
     if (s.form == JFR_STRING_POOL) {
-        const struct jfr_entry *entry = jfr_pool_find(&e->pools->pools[JFR_POOL_STRING], s.pool_id);
+        const struct jfr_pools *pools = e->get_pools(e->context);
+        const struct jfr_entry *entry = jfr_pool_find(&pools->pools[JFR_POOL_STRING], s.pool_id);
         if (!entry) return false;
-        r = (struct rd){.p = entry->at, .end = e->pools->end};
+        r = (struct rd){.p = entry->at, .end = e->end};
         s = jfr_read_string(&r);
     }
     size_t n = 0;
@@ -305,7 +260,7 @@ static bool text_into(struct jfr_events *e, const uint8_t *at, char *into, size_
         n = s.n < size ? s.n : size - 1;
         memcpy(into, s.bytes, n);
     } else if (s.form == JFR_STRING_CHARS) {
-        r = (struct rd){.p = s.bytes, .end = e->pools->end};
+        r = (struct rd){.p = s.bytes, .end = e->end};
         for (; n < s.n && n + 1 < size; n++) into[n] = (char)jfr_varint(&r);
     }
     into[n] = 0;
@@ -437,15 +392,15 @@ static void take_repeats(struct jfr_events *e, struct jfr_repeat *repeat)
     struct jfr_handler *h = &e->handlers[repeat->handler];
     memcpy(bytes, repeat->bytes, sizeof repeat->bytes);
     const uint8_t *end = jfr_run_plain(&h->behind_time, bytes, h->slots);
-    e->n_times = repeat->n_times;
+    e->n_times = (int64_t)repeat->n_times;
     if (end <= bytes + repeat->n_bytes) h->take(e, h, h->slots);
     e->n_times = 1;
     repeat->n_times = 0;
 }
 
-/* false: it is not one of these. From `at` on REPEAT_REACH bytes may be looked at. */
-static inline bool count_repeat(struct jfr_events *e, const struct jfr_handler *h, const uint8_t *at,
-                                const uint8_t *end)
+/* One of a handler that may repeat. From `at` on REPEAT_REACH bytes may be looked at. false: it is too long.
+ */
+static inline bool count_repeat(struct jfr_events *e, uint16_t handler, const uint8_t *at, const uint8_t *end)
 {
     static const uint8_t ones_then_zeros[2 * MAX_REPEAT_BYTES] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                                   255, 255, 255, 255, 255, 255, 255, 255};
@@ -461,24 +416,23 @@ static inline bool count_repeat(struct jfr_events *e, const struct jfr_handler *
     memcpy(&mask_a, mask, 8);
     memcpy(&mask_b, mask + 8, 8);
     a &= mask_a, b &= mask_b;
-    uint16_t handler = h->index;
     uint64_t hash = (a ^ handler) * 0x9e3779b97f4a7c15u ^ (b + n_bytes) * 0xd6e8feb86659fd93u;
     struct jfr_repeat *repeat = &e->lately->repeats[(hash ^ hash >> 32) >> 8 & (N_REPEATS - 1)];
-    if (repeat->bytes[0] == a && repeat->bytes[1] == b && repeat->n_bytes == n_bytes &&
-        repeat->handler == handler && repeat->n_times < UINT32_MAX) {
+    uint64_t other = (repeat->bytes[0] ^ a) | (repeat->bytes[1] ^ b) | (repeat->n_bytes ^ n_bytes) |
+                     (repeat->handler ^ handler);
+    if (__builtin_expect(!other, 1)) {
         repeat->n_times++;
         return true;
     }
     if (repeat->n_times) take_repeats(e, repeat);
-    *repeat = (struct jfr_repeat){{a, b}, 1, handler, (uint16_t)n_bytes};
+    *repeat =
+        (struct jfr_repeat){.bytes = {a, b}, .n_times = 1, .handler = handler, .n_bytes = (uint16_t)n_bytes};
     return true;
 }
 
 void jfr_events_begin(struct jfr_events *e)
 {
-    uint32_t *passed_over = e->lately->passed_over;
     e->n_times = 1;
-    for (unsigned type = 0; type < 128; type++) passed_over[type] = NOT_OURS;
     for (size_t i = 0; i < sizeof event_types / sizeof *event_types; i++) {
         const struct jfr_type *type = jfr_type_by_name(e->types, event_types[i].name);
         if (!type) continue;
@@ -495,15 +449,19 @@ void jfr_events_begin(struct jfr_events *e)
             h->behind_time.steps++;
             h->behind_time.n_steps--;
         }
-        if (type->id < SMALL_TYPES) e->lately->by_type[type->id] = (uint16_t)e->n_handlers;
-        if (type->id < 128) passed_over[type->id] = h->is_left_out ? 1u << h->kind : 0;
+        if (type->id <= 1 || type->id >= SMALL_TYPES) continue;
+        struct jfr_record_type *what = &e->lately->by_type[type->id];
+        what->handler = (uint16_t)e->n_handlers;
+        what->is_setting = h->take == take_setting;
+        what->met = h->is_left_out ? 1u << h->kind : 0;
+        what->action = h->is_left_out ? JFR_PASS_OVER : h->may_repeat ? JFR_REPEAT : JFR_TAKE;
     }
 }
 
 static struct jfr_handler *handler_of(const struct jfr_events *e, uint64_t type)
 {
     if (type < SMALL_TYPES)
-        return e->lately->by_type[type] ? &e->handlers[e->lately->by_type[type] - 1] : NULL;
+        return e->lately->by_type[type].handler ? &e->handlers[e->lately->by_type[type].handler - 1] : NULL;
     for (size_t i = 0; i < e->n_handlers; i++)
         if (e->handlers[i].type == type) return &e->handlers[i];
     return NULL;
@@ -513,8 +471,8 @@ static struct jfr_handler *handler_of(const struct jfr_events *e, uint64_t type)
 static inline void take_event(struct jfr_events *e, struct jfr_handler *h, const uint8_t *at,
                               const uint8_t *end)
 {
-    size_t reach = (size_t)(e->pools->end - at);
-    if (h->may_repeat && reach >= REPEAT_REACH && count_repeat(e, h, at, end)) return;
+    size_t reach = (size_t)(e->end - at);
+    if (h->may_repeat && reach >= REPEAT_REACH && count_repeat(e, h->index, at, end)) return;
     if (h->program.is_plain && reach >= jfr_plain_reach(&h->program)) {
         if (jfr_run_plain(&h->program, at, h->slots) > end) return;
     } else {
@@ -525,22 +483,36 @@ static inline void take_event(struct jfr_events *e, struct jfr_handler *h, const
     h->take(e, h, h->slots);
 }
 
-/* Over small records that are of no use here, a good part of a recording when one kind of event is asked for.
- */
-static inline const uint8_t *pass_over(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
+/* How a short record begins, as nearly all do. From `at` on 128 bytes may be looked at. */
+struct head {
+    unsigned type,
+        n_bytes; /* n_bytes: size and type; 0: it is no short one, or its type is not a small one */
+};
+static inline struct head head_at(const uint8_t *at)
 {
-    const uint32_t *passed_over = e->lately->passed_over;
-    uint32_t met = 0, bit;
-    for (; at < until && at[0] < 0x80 && at[0] > 3 && (bit = passed_over[at[1]]); at += at[0]) met |= bit;
-    e->met |= met & ~NOT_OURS;
-    return at;
+    if (at[0] >= 0x80 || at[0] <= 3) return (struct head){0};
+    if (at[1] < 0x80) return (struct head){at[1], 2};
+    if (at[2] >= 0x80) return (struct head){0};
+    return (struct head){(at[1] & 0x7fu) | (unsigned)at[2] << 7, 3};
+}
+/* Before this a record at `at` may be looked at so. */
+static inline const uint8_t *short_until(const struct jfr_events *e, const uint8_t *at, const uint8_t *until)
+{
+    return e->end - until > 128 ? until : e->end - at > 128 ? e->end - 128 : at;
 }
 
 const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
 {
-    struct rd r = {.p = at, .end = e->pools->end}, record;
-    uint64_t type;
-    while (r.p < until && jfr_next_record(&r, &type, &record)) {
+    const struct jfr_record_type *by_type = e->lately->by_type;
+    const uint8_t *quick_until = short_until(e, at, until);
+    while (at < until) {
+        struct head head;
+        while (at < quick_until && (head = head_at(at)).n_bytes && !by_type[head.type].is_setting)
+            at += at[0];
+        if (at >= until) break;
+        struct rd r = {.p = at, .end = e->end}, record;
+        uint64_t type;
+        if (!jfr_next_record(&r, &type, &record)) return at;
         at = r.p;
         struct jfr_handler *h = type > 1 ? handler_of(e, type) : NULL;
         if (!h || h->take != take_setting) continue;
@@ -550,31 +522,50 @@ const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const 
     return at;
 }
 
+/* Events that repeat into a row, up to the first record that is not for it; what is of no use is passed over.
+ * Which record is what cannot be guessed, so nothing here branches on it: a row first, then its events. */
+static inline const uint8_t *gather(struct jfr_events *e, const uint8_t *at, const uint8_t *until,
+                                    struct jfr_row *row)
+{
+    const struct jfr_record_type *by_type = e->lately->by_type;
+    uint32_t met = 0;
+    size_t n = 0;
+    while (at < until && n < ROW) {
+        struct head head = head_at(at);
+        struct jfr_record_type what = by_type[head.type];
+        if (!head.n_bytes || what.action == JFR_TAKE) break;
+        met |= what.met;
+        row->begin[n] = at + head.n_bytes;
+        row->end[n] = at + at[0];
+        row->handler[n] = (uint16_t)(what.handler - 1);
+        n += what.action;
+        at += at[0];
+    }
+    row->n = n;
+    e->met |= met;
+    return at;
+}
+
 const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
 {
-    const uint8_t *chunk_end = e->pools->end;
-    const uint8_t *quick_until =
-        chunk_end - until > 128 ? until : chunk_end - 128; /* a record may be looked at */
+    const uint8_t *row_until = short_until(e, at, until);
+    struct jfr_row row;
     while (at < until) {
-        at = pass_over(e, at, quick_until);
+        at = gather(e, at, row_until, &row);
+        for (size_t i = 0; i < row.n; i++)
+            if (!count_repeat(e, row.handler[i], row.begin[i], row.end[i]))
+                take_event(e, &e->handlers[row.handler[i]], row.begin[i], row.end[i]);
+        if (row.n == ROW) continue;
         if (at >= until) break;
-        const uint8_t *begin, *end;
+        struct rd r = {.p = at, .end = e->end}, record;
         uint64_t type;
-        if (chunk_end - at > 128 && at[0] < 0x80 && at[0] > 3 && (at[1] < 0x80 || at[2] < 0x80)) { /* most */
-            end = at + at[0];
-            type = at[1] < 0x80 ? at[1] : (uint64_t)(at[1] & 0x7f) | (uint64_t)at[2] << 7;
-            begin = at + (at[1] < 0x80 ? 2 : 3);
-        } else {
-            struct rd r = {.p = at, .end = chunk_end}, record;
-            if (!jfr_next_record(&r, &type, &record)) return at;
-            begin = record.p, end = record.end;
-        }
+        if (!jfr_next_record(&r, &type, &record)) return at;
         struct jfr_handler *h = type > 1 ? handler_of(e, type) : NULL;
         if (h && h->is_left_out)
             e->met |= 1u << h->kind;
         else if (h)
-            take_event(e, h, begin, end);
-        at = end;
+            take_event(e, h, record.p, record.end);
+        at = r.p;
     }
     return at;
 }
@@ -583,13 +574,14 @@ void jfr_events_end(struct jfr_events *e)
 {
     for (size_t i = 0; i < N_REPEATS; i++)
         if (e->lately->repeats[i].n_times) take_repeats(e, &e->lately->repeats[i]);
-    name_all(e);
+    jfr_counts_settle(e->counts);
 }
 
 void jfr_events_free(struct jfr_events *e)
 {
     for (size_t i = 0; i < e->n_handlers; i++)
-        if (e->handlers[i].type < SMALL_TYPES) e->lately->by_type[e->handlers[i].type] = 0;
+        if (e->handlers[i].type < SMALL_TYPES)
+            e->lately->by_type[e->handlers[i].type] = (struct jfr_record_type){0};
     mem_free(e->blocks);
     mem_free(e->handlers);
 }

@@ -88,6 +88,26 @@ static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at, st
     pool->n_entries++;
 }
 
+void jfr_filter_begin(struct jfr_filter *filter, size_t n_keys)
+{
+    size_t n_words = 1;
+    while (n_words * 8 < n_keys) n_words *= 2; /* an eighth of the bits is set at most */
+    if (filter->n_words != n_words) {          /* 0: there may be memory just the same */
+        mem_free(filter->words);
+        filter->words = mem_array(n_words, sizeof *filter->words);
+        filter->n_words = n_words;
+    }
+    memset(filter->words, 0, n_words * sizeof *filter->words);
+}
+
+static inline bool is_wanted(const struct jfr_filter *filter, uint64_t key)
+{
+    if (!filter->n_words) return false;
+    size_t word;
+    uint64_t bit = jfr_filter_bit(filter, key, &word);
+    return filter->words[word] & bit;
+}
+
 bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
 {
     (void)jfr_varint(&r); /* start */
@@ -110,7 +130,7 @@ bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
                 jfr_skip_plain_stack(pools, &r);
             else
                 jfr_skip_struct(pools->types, type, &r);
-            if (kind < 0 || r.bad) continue;
+            if (kind < 0 || r.bad || (kind == JFR_POOL_STACK && !is_wanted(&pools->stacks, key))) continue;
             struct jfr_hash hash = {0};
             if (kind == JFR_POOL_STACK || kind == JFR_POOL_SYMBOL) hash = jfr_hash_of(at, (size_t)(r.p - at));
             add_entry(&pools->pools[kind], key, at, hash);
@@ -123,7 +143,7 @@ bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
 void jfr_pools_clear(struct jfr_pools *pools)
 {
     struct jfr_pools old = *pools;
-    *pools = (struct jfr_pools){0};
+    *pools = (struct jfr_pools){.stacks = old.stacks};
     for (int kind = 0; kind < JFR_N_POOLS; kind++) {
         struct jfr_pool *pool = &old.pools[kind];
         if (pool->n_entries < pool->n_slots / 16) { /* many small chunks behind a large one are quick too */
@@ -138,6 +158,7 @@ void jfr_pools_clear(struct jfr_pools *pools)
 void jfr_pools_free(struct jfr_pools *pools)
 {
     for (int kind = 0; kind < JFR_N_POOLS; kind++) mem_free(pools->pools[kind].entries);
+    mem_free(pools->stacks.words);
     *pools = (struct jfr_pools){0};
 }
 

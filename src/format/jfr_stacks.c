@@ -287,10 +287,8 @@ void jfr_pool_stacks(struct jfr_pools *pools, struct jfr_world *w, const struct 
             __builtin_prefetch(&w->memo.entries[entries[i]->hash_a & (w->memo.n_slots - 1)]);
     }
     for (size_t i = 0; i < n; i++) {
-        if (!entries[i]) {
-            ret_stacks[i] = jfr_pool_stack(pools, w, counts[i].stack);
-            continue;
-        }
+        ret_stacks[i] = JFR_UNRESOLVED;
+        if (!entries[i]) continue;
         if (entries[i]->result == JFR_UNRESOLVED) resolve(pools, w, entries[i]);
         ret_stacks[i] = entries[i]->result;
     }

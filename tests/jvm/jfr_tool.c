@@ -1,10 +1,11 @@
 /* jfr_tool.c - a JFR file as collapsed stacks, in the spelling of jfrconv: jfr_tool FILE TYPE[+TYPE]...
- * [scaled]
+ * [scaled] [ranges=BYTES]
  *
  * Frames end in what they are: _[j] compiled, _[i] inlined, _[0] interpreted, _[1] C1, _[k] kernel. Where a
- * sample has a class, it is the leaf. Values as recorded, unless "scaled". Also prints comments as "# ..."
- * lines. */
+ * sample has a class, it is the leaf. Values as recorded, unless "scaled". "ranges": on two threads. Also
+ * prints comments as "# ..." lines. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -38,7 +39,11 @@ int main(int argc, char **argv)
     struct bytes bytes;
     struct err err;
     struct profile *p;
-    struct format_options options = {.jfr_as_recorded = argc < 4};
+    struct format_options options = {.jfr_as_recorded = true};
+    for (int i = 3; i < argc; i++) {
+        if (!strcmp(argv[i], "scaled")) options.jfr_as_recorded = false;
+        if (!strncmp(argv[i], "ranges=", 7)) options.jfr_range_bytes = strtoul(argv[i] + 7, NULL, 10);
+    }
     if (file_read(argv[1], (size_t)8 << 30, &bytes, &err) < 0 ||
         format_read(bytes.data, bytes.len, argv[1], &options, &p, &err) < 0 || profile_check(p, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
