@@ -94,6 +94,7 @@ __attribute__((constructor(101))) void lock_resolve(void)
     lock_tries.read = (int (*)(pthread_rwlock_t *))find("pthread_rwlock_tryrdlock");
     lock_tries.write = (int (*)(pthread_rwlock_t *))find("pthread_rwlock_trywrlock");
     lock_tries.sem = (int (*)(sem_t *))find("sem_trywait");
+    lock_tries.test_cancel = (void (*)(void))find("pthread_testcancel");
     atomic_store(&done, true);
     probe_calls();
     switch_to(false, false, is_found_first ? SLOTS_ALL : sees_calls ? SLOTS_BOUND : SLOTS_NONE);

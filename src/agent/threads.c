@@ -163,8 +163,8 @@ bool threads_is_own(uint32_t tid)
 }
 
 /* What libc takes off the stack of each thread: the thread variables of the whole program (a host may have
- * megabytes of them) and its own least. Its own answer, which it gives under this name to who asks: the JVM and
- * Rust do. Asked once, while nothing else can hold the loader's lock. */
+ * megabytes of them) and its own least. Its own answer, which it gives under this name to who asks: the JVM
+ * and Rust do. Asked once, while nothing else can hold the loader's lock. */
 static size_t taken_bytes;
 
 __attribute__((constructor(102))) static void ask_taken_bytes(void)

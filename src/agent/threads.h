@@ -37,7 +37,8 @@ void threads_own_begin(void);
 void threads_own_end(void);
 bool threads_is_own(uint32_t tid);
 
-/* A thread of the library: all signals blocked, 256 KiB of stack beside the host's thread variables, detached.
+/* A thread of the library: all signals blocked, 256 KiB of stack beside the host's thread variables,
+ * detached.
  */
 int threads_start_own(void *(*run)(void *), void *argument, const char *name);
 

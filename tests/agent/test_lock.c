@@ -471,34 +471,86 @@ TEST(syscall_leaves_the_callers_variables_alone)
 }
 #endif
 
-/* A waiter that is cancelled leaves through our frames; its cleanup handlers run. */
-static volatile bool cleaned;
+/* A waiter that is cancelled leaves through our frames; its cleanup handlers run, and its waits of later are
+ * counted as ever. */
+static _Atomic bool cleaned, go;
+static bool waits_at_once; /* else: when it was cancelled already */
+
 static void clean(void *m)
 {
     cleaned = true;
-    pthread_mutex_unlock(m);
+    if (m) pthread_mutex_unlock(m);
 }
-static void *wait_for_ever(void *unused)
+
+static void begin_to_wait(void)
 {
-    (void)unused;
+    step = 1;
+    while (!waits_at_once && !go) sched_yield();
+}
+
+static void *cancelled_in_cond(void *until)
+{
     pthread_mutex_lock(&mutex);
     pthread_cleanup_push(clean, &mutex);
-    step = 1;
-    for (;;) pthread_cond_wait(&cond, &mutex);
+    begin_to_wait();
+    for (;;) {
+        if (until)
+            pthread_cond_timedwait(&cond, &mutex, until);
+        else
+            pthread_cond_wait(&cond, &mutex);
+    }
     pthread_cleanup_pop(1);
     return NULL;
 }
 
+static void *cancelled_in_sem(void *until)
+{
+    pthread_cleanup_push(clean, NULL);
+    begin_to_wait();
+    if (until)
+        sem_timedwait(&sem, until);
+    else
+        sem_wait(&sem);
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+
+static bool is_cancelled(void *(*run)(void *), void *argument, bool at_once)
+{
+    void *result = NULL;
+    waits_at_once = at_once;
+    cleaned = go = false;
+    pthread_t t = held(run, argument);
+    if (at_once) sleep_us(5000);
+    pthread_cancel(t);
+    go = true;
+    return !pthread_join(t, &result) && result == PTHREAD_CANCELED && cleaned;
+}
+
 TEST(cancellation_passes_through)
 {
-    void *result;
+    struct timespec until = in_ms(CLOCK_REALTIME, 20000);
+    static const char *const intervals[] = {"interval=1us", "interval=10000ms"};
+    for (int round = 0; round < 2; round++) {
+        control("block", "enable", intervals[round]);
+        for (int at_once = 0; at_once < 2; at_once++) {
+            CHECK(is_cancelled(cancelled_in_cond, NULL, at_once));
+            CHECK(is_cancelled(cancelled_in_cond, &until, at_once));
+            CHECK_INT(pthread_mutex_trylock(&mutex), 0);
+            pthread_mutex_unlock(&mutex);
+            int value = !at_once; /* who is cancelled already does not take what is there */
+            sem_init(&sem, 0, (unsigned)value);
+            CHECK(is_cancelled(cancelled_in_sem, NULL, at_once));
+            CHECK(is_cancelled(cancelled_in_sem, &until, at_once));
+            int left = -1;
+            sem_getvalue(&sem, &left);
+            CHECK_INT(left, value);
+        }
+    }
     control("block", "enable", "interval=1us");
-    pthread_t t = held(wait_for_ever, NULL);
-    sleep_us(10000);
-    pthread_cancel(t);
-    CHECK_INT(pthread_join(t, &result), 0);
-    CHECK(result == PTHREAD_CANCELED && cleaned);
-    CHECK_INT(pthread_mutex_trylock(&mutex), 0);
+    sem_init(&sem, 0, 0);
+    check_wait("pthread_cond_wait", signal_cond, wait_cond, "cond");
+    check_wait("sem_wait", post_sem, wait_sem, "sem");
 }
 
 TEST(off_is_libcs_own_function)

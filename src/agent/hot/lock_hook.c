@@ -76,7 +76,8 @@ COUNTING_COND(pthread_cond_clockwait,
               (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until),
               (c, m, clock, until))
 
-/* ---- semaphores: failure is -1 and errno */
+/* ---- semaphores: failure is -1 and errno. A thread that has been cancelled ends here also when it would not
+ * have to wait: sem_trywait alone does not see to that. */
 #define COUNTING_SEM(name, arguments, values)                                                                \
     COLD static int waiting_##name arguments                                                                 \
     {                                                                                                        \
@@ -89,6 +90,7 @@ COUNTING_COND(pthread_cond_clockwait,
     HOOK_TEXT static int counting_##name arguments                                                           \
     {                                                                                                        \
         int saved = errno;                                                                                   \
+        lock_tries.test_cancel();                                                                            \
         if (likely(lock_tries.sem(s) == 0)) return 0;                                                        \
         errno = saved;                                                                                       \
         return lock_thread.busy ? lock_real.name values : waiting_##name values;                             \

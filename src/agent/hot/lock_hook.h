@@ -16,7 +16,8 @@
  * that are sampled. Condition variables come back with their mutex held, and are entered with it: always
  * walked after.
  *
- * No locks, no allocation, errno kept, cancellation passes through: nothing is set that must be undone.
+ * No locks, no allocation, errno kept. Who is cancelled in a wait, or jumps out of it, leaves through our
+ * frames: nothing is set that must be undone. What is a cancellation point in libc is one here.
  */
 #ifndef AGENT_HOT_LOCK_HOOK_H
 #define AGENT_HOT_LOCK_HOOK_H
@@ -94,6 +95,7 @@ struct lock_tries { /* what the counting versions use besides */
     int (*read)(pthread_rwlock_t *l);
     int (*write)(pthread_rwlock_t *l);
     int (*sem)(sem_t *s);
+    void (*test_cancel)(void); /* unwinds the thread when it was cancelled; else reads a flag of its own */
 };
 
 extern struct lock_routes lock_routes;
