@@ -72,6 +72,7 @@ bool agent_is_started(void)
 
 PUBLIC int pp_agent_start(const struct pp_options *o)
 {
+    THREADS_NOT_CANCELLED;
     char settings[4096];
     struct pp_options none = {.size = sizeof none};
     if (!o) o = &none;
@@ -87,6 +88,7 @@ PUBLIC int pp_agent_start(const struct pp_options *o)
 
 PUBLIC void pp_agent_stop(void)
 {
+    THREADS_NOT_CANCELLED;
     pthread_mutex_lock(&lock);
     if (started) server_stop();
     started = false;
@@ -137,6 +139,7 @@ static int capture(const struct pp_capture *c, struct pages_buf *body)
 
 PUBLIC int pp_profile(const struct pp_capture *c, void **bytes, size_t *n_bytes)
 {
+    THREADS_NOT_CANCELLED;
     struct pages_buf body = {0};
     int status = capture(c, &body);
     if (status) return status;
@@ -157,6 +160,7 @@ PUBLIC void pp_free(void *bytes, size_t n_bytes)
 
 PUBLIC int pp_profile_to_file(const struct pp_capture *c, const char *path)
 {
+    THREADS_NOT_CANCELLED;
     struct pages_buf body = {0};
     char temporary[4096];
     if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
@@ -181,6 +185,7 @@ PUBLIC int pp_profile_to_file(const struct pp_capture *c, const char *path)
 
 PUBLIC int pp_control(const char *kind, const char *verb, const char *query, char *reply, size_t size)
 {
+    THREADS_NOT_CANCELLED;
     if (!kind || !verb) return err_set(&last_error, ERR_INPUT, "pp_control: kind or verb is missing");
     if (!started) return err_set(&last_error, ERR_UNSUPPORTED, "pp_agent_start has not been called");
     const struct kind *k = kind_find(kind, strlen(kind));
@@ -198,6 +203,7 @@ PUBLIC int pp_control(const char *kind, const char *verb, const char *query, cha
 
 PUBLIC int pp_label_set(const char *key, const char *value)
 {
+    THREADS_NOT_CANCELLED;
     if (!key || !*key) return err_set(&last_error, ERR_INPUT, "a label needs a key");
     if (labels_set(key, value)) return err_set(&last_error, ERR_LIMIT, "too many labels");
     return 0;

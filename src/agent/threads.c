@@ -221,6 +221,18 @@ void threads_forked(void)
     for (unsigned i = 0; i < MAX_OWN; i++) atomic_store(&own[i], 0);
 }
 
+int threads_cancel_off(void)
+{
+    int state_before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_before);
+    return state_before;
+}
+
+void threads_cancel_again(const int *state_before)
+{
+    pthread_setcancelstate(*state_before, NULL);
+}
+
 /* ---- pthread_create */
 
 #define MAX_LISTENERS 4
@@ -244,6 +256,7 @@ void threads_on_end(void (*ended)(uint32_t tid, const struct threads_end *end))
 
 void threads_tell_start(void)
 {
+    THREADS_NOT_CANCELLED;
     uint32_t tid = own_tid();
     for (unsigned i = 0; i < MAX_LISTENERS; i++) {
         void (*told)(uint32_t) = atomic_load_explicit(&at_start[i], memory_order_acquire);
@@ -253,6 +266,7 @@ void threads_tell_start(void)
 
 void threads_tell_end(const void *function)
 {
+    THREADS_NOT_CANCELLED;
     struct threads_end end = {
         .function = function,
         .caller_pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),

@@ -38,9 +38,15 @@ void threads_own_end(void);
 bool threads_is_own(uint32_t tid);
 
 /* A thread of the library: all signals blocked, 256 KiB of stack beside the host's thread variables,
- * detached.
- */
+ * detached. */
 int threads_start_own(void *(*run)(void *), void *argument, const char *name);
+
+/* First in a function that works on a thread of the host: until it returns, the thread is not cancelled. It
+ * would end at our next read or write, with our locks taken. */
+#define THREADS_NOT_CANCELLED                                                                                \
+    __attribute__((cleanup(threads_cancel_again), unused)) int cancel_state_before = threads_cancel_off()
+int threads_cancel_off(void);
+void threads_cancel_again(const int *state_before);
 
 /* Who wants to know about a new thread, in that thread, before its code runs (at most 4; may not be taken
  * back). */
