@@ -144,7 +144,7 @@ int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const st
     char path[512];
     int rc = jvm_asprof_find(library, path, err);
     if (rc < 0) return rc;
-    *as = (struct jvm_asprof){.proc = proc, .ws = ws, .attach = {.timeout_s = 60}};
+    *as = (struct jvm_asprof){.proc = proc, .ws = ws};
     if (proc->same_root && jvm_can_read(proc, path))
         snprintf(as->library, sizeof as->library, "%s", path);
     else if ((rc = place_copy(as, path, err)) < 0)
@@ -259,6 +259,8 @@ int jvm_asprof_start(struct jvm_asprof *as, const struct jvm_collect_options *o,
                      struct err *err)
 {
     bool running = false;
+    as->attach =
+        (struct jvm_attach_options){.timeout_s = 60, .is_cancelled = o->is_cancelled, .context = o->context};
     int result = 0, rc = is_running(as, &running, err);
     if (rc < 0) return rc;
     char log[300];
@@ -299,7 +301,8 @@ int jvm_asprof_start(struct jvm_asprof *as, const struct jvm_collect_options *o,
     return 0;
 }
 
-int jvm_asprof_stop(struct jvm_asprof *as, const char *file, struct err *err)
+int jvm_asprof_stop(struct jvm_asprof *as, const char *file, const struct jvm_attach_options *attach,
+                    struct err *err)
 {
     char path[200];
     int result = 0;
@@ -307,6 +310,7 @@ int jvm_asprof_stop(struct jvm_asprof *as, const char *file, struct err *err)
     if (!writes_to(as->proc, path))
         return 0; /* stopped by itself or by somebody: what runs now, if anything, is not ours */
     snprintf(path, sizeof path, "stop" NO_LOG ",file=%s/%s", as->ws->seen, file);
+    as->attach = *attach;
     int rc = command(as, path, &result, err);
     if (rc == 0 && result)
         rc = err_set(err, ERR_IO, "async-profiler did not stop in JVM %d (code %d)", (int)as->proc->pid,

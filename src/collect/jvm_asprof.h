@@ -30,11 +30,13 @@ int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const st
 void jvm_asprof_close(struct jvm_asprof *as);
 
 /* Starts recording into `file` of the workspace. ERR_BUSY: somebody profiles it already (a session of a
- * procprof that is gone is ended and does not count). ERR_UNSUPPORTED: the JVM cannot load the library. */
+ * procprof that is gone is ended and does not count). ERR_UNSUPPORTED: the JVM cannot load the library.
+ * ERR_TIMEOUT, also when cancelled: it may have begun or begin yet. */
 int jvm_asprof_start(struct jvm_asprof *as, const struct jvm_collect_options *options, const char *file,
                      struct err *err);
 
-/* Ends the session if it is still ours. */
-int jvm_asprof_stop(struct jvm_asprof *as, const char *file, struct err *err);
+/* Ends the session if it is still ours. attach: how long it may take. */
+int jvm_asprof_stop(struct jvm_asprof *as, const char *file, const struct jvm_attach_options *attach,
+                    struct err *err);
 
 #endif

@@ -14,7 +14,12 @@
 #include "format/format.h"
 
 #define RECORDING "recording.jfr"
-enum { DUMP_EVERY_S = 20 };
+enum {
+    DUMP_EVERY_S = 20,
+    ASPROF_STOP_S = 60,    /* it closes its last part */
+    FLIGHT_STOP_S = 180,   /* it walks its heap of records: on a busy machine that takes its time */
+    CANCELLED_STOP_S = 10, /* the time for either once somebody wants it to end */
+};
 
 int jvm_events_parse(const char *text, unsigned *ret_events, struct err *err)
 {
@@ -58,14 +63,30 @@ struct capture {
     struct jvm_workspace ws;
     struct jvm_asprof as;
     struct jvm_flight flight;
-    char newest[32];     /* the file of the workspace that holds most */
-    char error_dir[512]; /* where the JVM would write its crash report */
+    char newest[32];      /* the file of the workspace that holds most */
+    char error_dir[512];  /* where the JVM would write its crash report */
+    int64_t cancelled_ns; /* monotonic: when that was seen while stopping; 0: not yet */
     struct jvm_collected *ret;
 };
 
 static void tell(struct capture *c, double elapsed_s, const char *doing)
 {
     if (c->o->progress) c->o->progress(c->o->context, elapsed_s, c->duration_s, doing);
+}
+
+static bool is_cancelled(const struct capture *c)
+{
+    return c->o->is_cancelled && c->o->is_cancelled(c->o->context);
+}
+
+/* While stopping: who cancels wants what there is, so the JVM gets some seconds to close it, and no more. */
+static bool has_waited_enough(void *context)
+{
+    struct capture *c = context;
+    if (!is_cancelled(c)) return false;
+    int64_t now = clock_monotonic_ns();
+    if (!c->cancelled_ns) c->cancelled_ns = now;
+    return now - c->cancelled_ns >= CANCELLED_STOP_S * (int64_t)1000000000;
 }
 
 /* Until the time is over, somebody wants it to end, or the JVM does. */
@@ -78,7 +99,7 @@ static void wait_for_end(struct capture *c)
             c->ret->jvm_died = true;
             return;
         }
-        if (c->o->is_cancelled && c->o->is_cancelled(c->o->context)) {
+        if (is_cancelled(c)) {
             c->ret->was_cancelled = true;
             return;
         }
@@ -129,6 +150,10 @@ static int start(struct capture *c, struct err *err)
             rc = jvm_asprof_start(&c->as, c->o, RECORDING, &why);
         }
         if (rc == 0) return 0;
+        if (rc == ERR_TIMEOUT) { /* or cancelled: it may have begun all the same */
+            struct jvm_attach_options attach = {.timeout_s = CANCELLED_STOP_S};
+            (void)jvm_asprof_stop(&c->as, RECORDING, &attach, NULL);
+        }
         jvm_asprof_close(&c->as);
         /* Only where it cannot work; a JVM that is busy, stopped or not ours would not be better off with the
          * other. */
@@ -149,8 +174,10 @@ static int start(struct capture *c, struct err *err)
 static int stop(struct capture *c, struct err *err)
 {
     if (c->ret->jvm_died) return 0;
-    if (!c->ret->by_flight_recorder) return jvm_asprof_stop(&c->as, RECORDING, err);
-    int rc = jvm_flight_stop(&c->flight, RECORDING, err);
+    struct jvm_attach_options attach = {.is_cancelled = has_waited_enough, .context = c};
+    attach.timeout_s = c->ret->by_flight_recorder ? FLIGHT_STOP_S : ASPROF_STOP_S;
+    if (!c->ret->by_flight_recorder) return jvm_asprof_stop(&c->as, RECORDING, &attach, err);
+    int rc = jvm_flight_stop(&c->flight, RECORDING, &attach, err);
     if (rc == 0) snprintf(c->newest, sizeof c->newest, "%s", RECORDING);
     return rc;
 }
@@ -167,6 +194,30 @@ static int read_recording(struct capture *c, struct err *err)
     struct format_options reading = {.is_file_mapping = bytes.mapped_bytes > 0};
     if (rc == 0) rc = format_read(bytes.data, bytes.len, "the recording", &reading, &c->ret->profile, err);
     bytes_free(&bytes);
+    return rc;
+}
+
+/* Stops it and takes what there is. A JVM that has died, hangs or is stopped has closed parts before: they
+ * are the profile then, and a sentence says so. Only when there is none, it is a failure. */
+static int end(struct capture *c, struct err *err)
+{
+    struct err stop_err = {0};
+    int stopped = stop(c, &stop_err);
+    if (stopped < 0 && !jvm_proc_is_alive(c->proc)) c->ret->jvm_died = true;
+    if (c->ret->jvm_died) {
+        look_for_crash_report(c);
+    } else if (stopped < 0) {
+        char before[sizeof c->ret->note];
+        memcpy(before, c->ret->note, sizeof before);
+        snprintf(c->ret->note, sizeof c->ret->note,
+                 "the recording could not be ended: %.160s; this is what was recorded before%s%.140s",
+                 stop_err.text, *before ? "; " : "", before);
+    }
+    int rc = read_recording(c, err);
+    if (rc < 0 && stopped < 0 && !c->ret->jvm_died) {
+        *err = stop_err; /* the reason why there is nothing */
+        rc = stopped;
+    }
     return rc;
 }
 
@@ -192,17 +243,7 @@ int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *o
     rc = start(&c, err);
     if (rc == 0) {
         wait_for_end(&c);
-        struct err stop_err = {0};
-        rc = stop(&c, &stop_err);
-        if (rc < 0 && !jvm_proc_is_alive(proc)) {
-            ret->jvm_died = true;
-            rc = 0;
-        }
-        if (ret->jvm_died) look_for_crash_report(&c);
-        if (rc < 0)
-            *err = stop_err;
-        else
-            rc = read_recording(&c, err);
+        rc = end(&c, err);
     }
     jvm_asprof_close(&c.as);
     jvm_workspace_close(&c.ws);

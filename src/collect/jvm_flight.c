@@ -65,7 +65,10 @@ static void write_settings(struct buf *xml, unsigned events, const struct jvm_co
 int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const struct jvm_workspace *ws,
                      const struct jvm_collect_options *o, char *note, size_t note_size, struct err *err)
 {
-    *f = (struct jvm_flight){.proc = proc, .ws = ws, .attach = {.timeout_s = 60}};
+    *f = (struct jvm_flight){
+        .proc = proc,
+        .ws = ws,
+        .attach = {.timeout_s = 60, .is_cancelled = o->is_cancelled, .context = o->context}};
     snprintf(f->name, sizeof f->name, "procprof-%d-%s", (int)getpid(), ws->seen + strlen(ws->seen) - 6);
     unsigned events = o->events ? o->events : JVM_EVENT_CPU,
              known = JVM_EVENT_CPU | JVM_EVENT_ALLOC | JVM_EVENT_LOCK;
@@ -109,7 +112,6 @@ static int write_file(struct jvm_flight *f, const char *command, const char *fil
 {
     struct buf text = {0}, reply = {0};
     buf_printf(&text, "%s name=%s filename=%s/%s", command, f->name, f->ws->seen, file);
-    f->attach.timeout_s = 180; /* it walks its heap of records: on a busy machine that takes its time */
     int rc = jcmd(f, buf_cstr(&text), &reply, err);
     char path[700];
     snprintf(path, sizeof path, "%s/%s", f->ws->outside, file);
@@ -125,6 +127,7 @@ int jvm_flight_dump(struct jvm_flight *f, char ret_file[32], struct err *err)
 {
     char file[32];
     snprintf(file, sizeof file, "part%u.jfr", f->n_dumps);
+    f->attach.timeout_s = 180; /* it walks its heap of records: on a busy machine that takes its time */
     int rc = write_file(f, "JFR.dump", file, err);
     if (rc < 0) return rc;
     snprintf(ret_file, 32, "%s", file);
@@ -135,7 +138,9 @@ int jvm_flight_dump(struct jvm_flight *f, char ret_file[32], struct err *err)
     return 0;
 }
 
-int jvm_flight_stop(struct jvm_flight *f, const char *file, struct err *err)
+int jvm_flight_stop(struct jvm_flight *f, const char *file, const struct jvm_attach_options *attach,
+                    struct err *err)
 {
+    f->attach = *attach;
     return write_file(f, "JFR.stop", file, err);
 }

@@ -26,6 +26,8 @@ int jvm_flight_start(struct jvm_flight *flight, const struct jvm_proc *proc, con
                      struct err *err);
 int jvm_flight_dump(struct jvm_flight *flight, char ret_file[32],
                     struct err *err); /* what there is so far; it goes on */
-int jvm_flight_stop(struct jvm_flight *flight, const char *file, struct err *err);
+/* attach: how long it may take. */
+int jvm_flight_stop(struct jvm_flight *flight, const char *file, const struct jvm_attach_options *attach,
+                    struct err *err);
 
 #endif
