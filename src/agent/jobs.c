@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/bell.h"
 #include "agent/mappings.h"
 #include "agent/symbols.h"
 #include "agent/threads.h"
@@ -18,12 +19,6 @@
 
 static struct job jobs[JOBS_MAX];
 static pthread_mutex_t form_lock = PTHREAD_MUTEX_INITIALIZER; /* over is_closed and wanted */
-static int bell = -1;
-
-void jobs_init(int bell_fd)
-{
-    bell = bell_fd;
-}
 
 static int64_t now_ms(void)
 {
@@ -35,8 +30,7 @@ static int64_t now_ms(void)
 static void ring(struct job *j)
 {
     atomic_store(&j->done, true);
-    unsigned long long one = 1;
-    if (write(bell, &one, sizeof one) < 0) return; /* full: it rings already */
+    bell_ring();
 }
 
 static void write_forms(struct job *j, struct output *o)
@@ -236,5 +230,4 @@ void jobs_forked(void)
 {
     memset(jobs, 0, sizeof jobs);
     form_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    bell = -1;
 }

@@ -1,5 +1,5 @@
 /* jobs.h - work that takes longer than the HTTP thread may wait: captures, and the search for names. Each
- * runs in a thread of its own and rings a bell when it is done.
+ * runs in a thread of its own and rings the bell (bell.h) when it is done.
  *
  * Who asks for the same thing within a second gets the same result. Captures of one kind may overlap
  * otherwise too: how is the matter of kind_capture.
@@ -36,9 +36,6 @@ struct job {
     bool has_raw;
     struct pages_buf bodies[JOB_N_FORMS]; /* has_raw: all in [0] */
 };
-
-/* Where finished jobs ring: an eventfd. */
-void jobs_init(int bell_fd);
 
 /* A capture in this form: one that has just begun when it is the same, else a new one. ERR_BUSY: there are
  * too many. */

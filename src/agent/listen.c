@@ -58,7 +58,7 @@ static bool is_loopback(const union address *a)
     return a->any.sa_family != AF_INET6 || IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
 }
 
-int listen_open(const char *address, bool may_be_public, int *ret_port, struct err *err)
+int listener_open(struct listener *ret, const char *address, bool may_be_public, struct err *err)
 {
     union address a;
     socklen_t size = sizeof a;
@@ -84,9 +84,29 @@ int listen_open(const char *address, bool may_be_public, int *ret_port, struct e
         close(fd);
         return err_errno(err, why, "listen at %s", address);
     }
-    *ret_port = 0;
+    struct listener l = {.port = 0};
     socklen_t got = sizeof a;
     if (a.any.sa_family != AF_UNIX && !getsockname(fd, &a.any, &got))
-        *ret_port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
-    return fd;
+        l.port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
+    memcpy(&l.address, &a, sizeof a);
+    l.address_bytes = size;
+    if (!own_fd_take(&l.fd, fd)) return err_set(err, ERR_IO, "listen: no descriptor for %s", address);
+    *ret = l;
+    return 0;
+}
+
+void listener_close(struct listener *l)
+{
+    own_fd_close(&l->fd);
+    *l = (struct listener){.port = 0};
+}
+
+void listener_knock(const struct listener *l)
+{
+    int fd = socket(l->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return;
+    if (connect(fd, (const struct sockaddr *)&l->address,
+                l->address_bytes)) { /* it listens, or it does not */
+    }
+    close(fd);
 }

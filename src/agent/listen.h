@@ -3,11 +3,24 @@
 #define AGENT_LISTEN_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 
+#include "agent/own_fd.h"
 #include "base/err.h"
 
-/* A listening, non-blocking socket; *ret_port is 0 for a unix socket. Names are not looked up (that would
- * load libraries into the host): numbers, and "localhost". may_be_public: a token is set. */
-int listen_open(const char *address, bool may_be_public, int *ret_port, struct err *err);
+struct listener { /* all zero: none */
+    struct own_fd fd;
+    int port; /* 0 of a unix socket */
+    struct sockaddr_storage address;
+    socklen_t address_bytes;
+};
+
+/* A listening, non-blocking socket. Names are not looked up (that would load libraries into the host):
+ * numbers, and "localhost". may_be_public: a token is set. */
+int listener_open(struct listener *ret, const char *address, bool may_be_public, struct err *err);
+void listener_close(struct listener *l); /* none is fine */
+
+/* Connects to it and goes away again: wakes who polls it, also when its descriptor is closed by then. */
+void listener_knock(const struct listener *l);
 
 #endif

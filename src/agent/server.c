@@ -1,23 +1,20 @@
-/* server.c - see server.h. A poll loop over the listener, a bell (an eventfd that finished jobs and
- * server_stop ring) and at most MAX_CONNECTIONS clients. Every client has a deadline for what it is doing:
- * sending its request, taking the answer, being idle. */
+/* server.c - see server.h. A poll loop over the listener, the bell (which finished jobs and server_stop ring)
+ * and at most MAX_CONNECTIONS clients. Every client has a deadline for what it is doing: sending its request,
+ * taking the answer, being idle. Descriptors may be the host's from one moment to the next (own_fd.h). */
 #include "agent/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "agent/bell.h"
 #include "agent/http_request.h"
 #include "agent/listen.h"
+#include "agent/own_fd.h"
 #include "agent/routes.h"
 #include "agent/tables.h"
 #include "agent/threads.h"
@@ -29,13 +26,14 @@
 #define SEND_LIMIT_MS    60000 /* without a byte taken */
 #define IDLE_LIMIT_MS    15000
 #define HOUSEKEEPING_MS  100
-#define OUR_LOWEST_FD    512
+#define STOP_LIMIT_MS    5000
+#define PAUSE_MS         100 /* after a failure that would come again at once */
 
 enum state { FREE, READING, WAITING, SENDING };
 
 struct connection {
     enum state state;
-    int fd;
+    struct own_fd fd;
     int64_t deadline_ms;
     struct pages_buf in;
     struct http_request request;
@@ -48,7 +46,9 @@ struct connection {
 };
 
 static struct connection connections[MAX_CONNECTIONS];
-static int listener = -1, bell = -1, port;
+static struct listener listener;
+static int64_t accept_after_ms; /* no descriptor was to be had: not before then */
+static _Atomic int port;
 static _Atomic bool stopping, running;
 
 static int64_t now_ms(void)
@@ -69,9 +69,8 @@ static void close_connection(struct connection *c)
 {
     drop_response(c);
     pages_buf_free(&c->in);
-    if (c->fd >= 0) close(c->fd);
+    own_fd_close(&c->fd);
     memset(c, 0, sizeof *c);
-    c->fd = -1;
 }
 
 static void begin_sending(struct connection *c)
@@ -124,7 +123,8 @@ static void try_request(struct connection *c)
     if (status == 0) {
         if (c->request.n_head_bytes && c->request.expects_continue && !c->told_continue) {
             c->told_continue = true;
-            (void)send(c->fd, "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL | MSG_DONTWAIT);
+            (void)send(own_fd_number(&c->fd), "HTTP/1.1 100 Continue\r\n\r\n", 25,
+                       MSG_NOSIGNAL | MSG_DONTWAIT);
         }
         return;
     }
@@ -145,7 +145,7 @@ static void next_request(struct connection *c)
 {
     drop_response(c);
     if (!c->keep_alive) {
-        shutdown(c->fd, SHUT_WR);
+        shutdown(own_fd_number(&c->fd), SHUT_WR);
         close_connection(c);
         return;
     }
@@ -165,7 +165,8 @@ static bool send_all(struct connection *c)
         bool head = c->n_head_sent < c->n_head;
         const char *from = head ? c->head + c->n_head_sent : c->body + c->n_body_sent;
         size_t left = head ? c->n_head - c->n_head_sent : c->n_body - c->n_body_sent;
-        ssize_t n = send(c->fd, from, left, MSG_NOSIGNAL | MSG_DONTWAIT | (head && c->n_body ? MSG_MORE : 0));
+        ssize_t n = send(own_fd_number(&c->fd), from, left,
+                         MSG_NOSIGNAL | MSG_DONTWAIT | (head && c->n_body ? MSG_MORE : 0));
         if (n < 0 && errno == EAGAIN) return false;
         if (n <= 0) {
             close_connection(c);
@@ -195,7 +196,7 @@ static void proceed(struct connection *c)
 static void read_now(struct connection *c)
 {
     char bytes[16384];
-    ssize_t n = recv(c->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    ssize_t n = recv(own_fd_number(&c->fd), bytes, sizeof bytes, MSG_DONTWAIT);
     if (n < 0 && errno == EAGAIN) return;
     if (n <= 0 || c->state != READING) { /* gone; or talks while it should listen */
         close_connection(c);
@@ -209,31 +210,40 @@ static void read_now(struct connection *c)
         proceed(c);
 }
 
+/* A place for one more; NULL: all are at work. */
+static struct connection *find_place(void)
+{
+    struct connection *idle = NULL;
+    for (unsigned k = 0; k < MAX_CONNECTIONS; k++) {
+        struct connection *c = &connections[k];
+        if (c->state == FREE) return c;
+        if (c->state == READING && (!idle || c->deadline_ms < idle->deadline_ms)) idle = c;
+    }
+    routes_counters.n_refused++;
+    if (idle) close_connection(idle); /* somebody who has not asked for anything yet makes room */
+    return idle;
+}
+
 static void accept_new(void)
 {
     for (unsigned i = 0; i < MAX_CONNECTIONS; i++) {
-        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0) return;
+        int fd = accept4(own_fd_number(&listener.fd), NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && errno == ECONNABORTED) continue;
+        if (fd < 0) {
+            /* The client stays in the queue, and poll would say so at once. */
+            if (errno != EAGAIN) accept_after_ms = now_ms() + PAUSE_MS;
+            return;
+        }
         routes_counters.n_connections++;
-        struct connection *free_one = NULL, *idle = NULL;
-        for (unsigned k = 0; k < MAX_CONNECTIONS; k++) {
-            struct connection *c = &connections[k];
-            if (c->state == FREE && !free_one) free_one = c;
-            if (c->state == READING && (!idle || c->deadline_ms < idle->deadline_ms)) idle = c;
-        }
-        if (!free_one && idle) { /* somebody who has not asked for anything yet makes room */
-            routes_counters.n_refused++;
-            close_connection(idle);
-            free_one = idle;
-        }
-        if (!free_one) {
-            routes_counters.n_refused++;
-            close(fd);
+        struct own_fd own;
+        if (!own_fd_take(&own, fd)) continue;
+        struct connection *c = find_place();
+        if (!c) {
+            own_fd_close(&own);
             continue;
         }
-        *free_one =
-            (struct connection){.state = READING, .fd = fd, .deadline_ms = now_ms() + REQUEST_LIMIT_MS};
-        free_one->in.limit = HTTP_MAX_HEAD + HTTP_MAX_BODY + 65536;
+        *c = (struct connection){.state = READING, .fd = own, .deadline_ms = now_ms() + REQUEST_LIMIT_MS};
+        c->in.limit = HTTP_MAX_HEAD + HTTP_MAX_BODY + 65536;
     }
 }
 
@@ -246,16 +256,22 @@ static void deliver_finished(void)
         begin_sending(c);
         proceed(c);
     }
-    (void)jobs_running(); /* sweeps those nobody waits for any more */
 }
 
-/* The host has closed our descriptors, as programs do that close all they do not know. What bears their
- * numbers next is the host's: they are never touched again. */
-static void give_up(void)
+static void pause_ms(long ms)
 {
-    listener = bell = -1;
-    jobs_init(-1);
-    atomic_store(&stopping, true);
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* Also when the host has closed our descriptors, as programs do that close all they do not know: what bears
+ * their numbers by then is not touched. */
+static void end_service(void)
+{
+    for (unsigned i = 0; i < MAX_CONNECTIONS; i++)
+        if (connections[i].state != FREE) close_connection(&connections[i]);
+    bell_close(); /* nobody rings by way of the listener after this */
+    listener_close(&listener);
+    atomic_store(&port, 0);
 }
 
 static void serve_once(void)
@@ -263,33 +279,39 @@ static void serve_once(void)
     struct pollfd fds[MAX_CONNECTIONS + 2];
     struct connection *of[MAX_CONNECTIONS + 2] = {0};
     unsigned n = 0;
-    fds[n++] = (struct pollfd){.fd = bell, .events = POLLIN};
-    if (listener >= 0) fds[n++] = (struct pollfd){.fd = listener, .events = POLLIN};
     int64_t now = now_ms();
+    bool is_accepting = now >= accept_after_ms;
+    fds[n++] = (struct pollfd){.fd = bell_number(), .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = own_fd_number(&listener.fd), .events = is_accepting ? POLLIN : 0};
+    if (fds[0].fd < 0 || fds[1].fd < 0) {
+        end_service();
+        return;
+    }
+    if (!is_accepting) fds[1].fd = -1;
     for (unsigned i = 0; i < MAX_CONNECTIONS; i++) {
         struct connection *c = &connections[i];
         if (c->state == FREE) continue;
-        if (now > c->deadline_ms) {
-            if (c->state == READING && c->in.size) routes_counters.n_too_slow++;
+        int fd = own_fd_number(&c->fd);
+        if (now > c->deadline_ms || fd < 0) {
+            if (c->state == READING && c->in.size && fd >= 0) routes_counters.n_too_slow++;
             close_connection(c);
             continue;
         }
         of[n] = c;
-        fds[n++] = (struct pollfd){.fd = c->fd,
+        fds[n++] = (struct pollfd){.fd = fd,
                                    .events = c->state == SENDING   ? POLLOUT
                                              : c->state == WAITING ? POLLRDHUP
                                                                    : POLLIN};
     }
     /* With nobody there and nothing under way it sleeps until the bell rings or somebody comes. */
-    bool is_idle = n <= 2 && !tables_are_held();
-    if (poll(fds, n, is_idle ? -1 : HOUSEKEEPING_MS) < 0) return;
-    if ((fds[0].revents | (listener >= 0 ? fds[1].revents : 0)) & POLLNVAL) {
-        give_up();
+    bool is_idle = n <= 2 && is_accepting && !tables_are_held();
+    if (poll(fds, n, is_idle ? -1 : HOUSEKEEPING_MS) < 0) {
+        pause_ms(PAUSE_MS); /* no memory, or a limit of the host: that stays so for a while */
         return;
     }
-    if (fds[0].revents) {
-        unsigned long long count;
-        if (read(bell, &count, sizeof count) < 0) return;
+    if (fds[0].revents && !bell_was_heard()) {
+        end_service();
+        return;
     }
     /* What poll said holds for the connections that were there then: each is dealt with once, before anything
      * else may close one or put another in its place. */
@@ -298,72 +320,57 @@ static void serve_once(void)
         if (!c || !fds[i].revents) continue;
         if (c->state == SENDING && (fds[i].revents & POLLOUT))
             proceed(c);
-        else if (c->state == WAITING || (fds[i].revents & (POLLERR | POLLNVAL)))
+        else if (c->state != READING || (fds[i].revents & (POLLERR | POLLNVAL)))
             close_connection(c); /* the client hung up */
-        else if (c->state == READING)
+        else
             read_now(c);
     }
     deliver_finished();
-    if (listener >= 0 && fds[1].revents) accept_new();
-}
-
-static void ring(void)
-{
-    int saved_errno = errno;
-    unsigned long long one = 1;
-    ssize_t n = write(bell, &one, sizeof one); /* full: it rings already */
-    (void)n;
-    errno = saved_errno;
+    if (fds[1].revents) accept_new();
 }
 
 static void *serve(void *argument)
 {
     (void)argument;
-    while (!atomic_load(&stopping)) {
-        serve_once();
+    for (uint32_t n_heard = bell_count(); !atomic_load(&stopping); n_heard = bell_count()) {
+        if (own_fd_is_taken(&listener.fd))
+            serve_once();
+        else /* the host has taken the listener away, or there never was one */
+            bell_wait(n_heard, tables_are_held() ? HOUSEKEEPING_MS : -1);
+        (void)jobs_running(); /* sweeps those nobody waits for any more */
         tables_refresh();
     }
-    for (unsigned i = 0; i < MAX_CONNECTIONS; i++)
-        if (connections[i].state != FREE) close_connection(&connections[i]);
-    if (listener >= 0) close(listener);
-    listener = -1;
-    port = 0;
-    /* A capture that is just ending still rings: the bell stays. */
+    end_service();
     atomic_store(&running, false);
     return NULL;
 }
 
-/* Where a host that closes or counts descriptors is less likely to meet it; left where it is when the limit
- * is low. */
-static int move_up(int fd)
+/* poll keeps alive what it sleeps on: when the bell is lost, a visitor still wakes it. */
+static void knock(void)
 {
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, OUR_LOWEST_FD);
-    if (moved < 0) return fd;
-    close(fd);
-    return moved;
+    listener_knock(&listener);
 }
 
 int server_start(const char *address, struct err *err)
 {
     if (atomic_load(&running)) return err_set(err, ERR_BUSY, "the agent runs already");
-    if (bell < 0) {
-        int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (fd < 0) return err_errno(err, errno, "eventfd");
-        bell = move_up(fd);
-    }
     if (address && strcmp(address, "off") && *address) {
-        int fd = listen_open(address, token_is_set(), &port, err);
-        if (fd < 0) return fd;
-        listener = move_up(fd);
+        int status = listener_open(&listener, address, token_is_set(), err);
+        if (status) return status;
+        if (!bell_open()) {
+            listener_close(&listener);
+            return err_set(err, ERR_LIMIT, "no descriptor is left for the agent");
+        }
+        bell_otherwise(knock);
     }
-    jobs_init(bell);
-    tables_wake_with(ring);
+    atomic_store(&port, listener.port);
+    accept_after_ms = 0;
+    tables_wake_with(bell_ring);
     atomic_store(&stopping, false);
     atomic_store(&running, true);
     if (threads_start_own(serve, NULL, "procprof")) {
+        end_service();
         atomic_store(&running, false);
-        if (listener >= 0) close(listener);
-        listener = -1;
         return err_set(err, ERR_LIMIT, "no thread could be started");
     }
     return 0;
@@ -371,28 +378,24 @@ int server_start(const char *address, struct err *err)
 
 int server_port(void)
 {
-    return port;
+    return atomic_load(&port);
 }
 
 void server_stop(void)
 {
-    if (!atomic_load(&running)) return;
     atomic_store(&stopping, true);
-    while (atomic_load(&running)) {
-        ring();
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
+    for (int64_t end = now_ms() + STOP_LIMIT_MS; atomic_load(&running) && now_ms() < end; pause_ms(1))
+        bell_ring();
 }
 
 void server_forked(void)
 {
-    if (listener >= 0) close(listener);
-    if (bell >= 0) close(bell);
-    for (unsigned i = 0; i < MAX_CONNECTIONS; i++)
-        if (connections[i].state != FREE) close(connections[i].fd);
+    bell_forked();
+    own_fd_close(&listener.fd);
+    listener = (struct listener){.port = 0};
+    for (unsigned i = 0; i < MAX_CONNECTIONS; i++) own_fd_close(&connections[i].fd);
     memset(connections, 0, sizeof connections);
-    listener = bell = -1;
-    port = 0;
+    atomic_store(&port, 0);
     atomic_store(&running, false);
     jobs_forked();
 }

@@ -9,7 +9,7 @@
  * or "off": no listener, only housekeeping. An address that others can reach needs a token. */
 int server_start(const char *address, struct err *err);
 int server_port(void);    /* the port it listens at; 0: none */
-void server_stop(void);   /* waits until the thread is gone */
+void server_stop(void);   /* waits until the thread is gone, five seconds at most */
 void server_forked(void); /* in the child: the parent's sockets are closed, nothing runs */
 
 #endif
