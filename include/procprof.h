@@ -33,7 +33,9 @@ enum pp_error {
     PP_ERROR_DENIED = -8
 };
 
-/* All zero but size: the defaults. New members come at the end; size tells which ones the caller knows. */
+/* All zero but size: the defaults. New members come at the end; size tells which ones the caller knows, so a
+ * program built with an older header works with a newer library; with an older library too, as long as what
+ * that does not know is zero. The same holds for struct pp_capture. */
 struct pp_options {
     size_t size;          /* sizeof(struct pp_options) */
     const char *listen;   /* "127.0.0.1:8060"; NULL: no server, only the functions below */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,11 +14,16 @@
 #include "agent/kinds.h"
 #include "agent/labels.h"
 #include "agent/server.h"
+#include "agent/sized.h"
 #include "agent/tables.h"
 #include "agent/threads.h"
 #include "procprof.h"
 
 #define PUBLIC __attribute__((visibility("default")))
+
+/* Of the first version of the header: up to its last member. */
+#define FIRST_OPTIONS_BYTES (offsetof(struct pp_options, settings) + sizeof(char *))
+#define FIRST_CAPTURE_BYTES (offsetof(struct pp_capture, format) + sizeof(char *))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* start and stop */
 static bool started, forks_are_watched;
@@ -70,15 +76,16 @@ bool agent_is_started(void)
     return started;
 }
 
-PUBLIC int pp_agent_start(const struct pp_options *o)
+PUBLIC int pp_agent_start(const struct pp_options *given)
 {
     THREADS_NOT_CANCELLED;
     char settings[4096];
-    struct pp_options none = {.size = sizeof none};
-    if (!o) o = &none;
-    if (o->size < sizeof none)
-        return err_set(&last_error, ERR_INPUT, "pp_options.size is %zu, must be sizeof(struct pp_options)",
-                       o->size);
+    struct pp_options options = {.size = sizeof options};
+    int status =
+        given ? sized_copy(&options, sizeof options, given, FIRST_OPTIONS_BYTES, "pp_options", &last_error)
+              : 0;
+    if (status) return status;
+    const struct pp_options *o = &options;
     int n = snprintf(settings, sizeof settings, "listen=%s%s%s%s%s", o->listen ? o->listen : "off",
                      o->token ? ",token=" : "", o->token ? o->token : "", o->settings ? "," : "",
                      o->settings ? o->settings : "");
@@ -115,21 +122,24 @@ static int write_form(struct output *o, const char *format, struct pages_buf *bo
     return status ? status : output_write_legacy(o, body, &last_error);
 }
 
-static int capture(const struct pp_capture *c, struct pages_buf *body)
+static int capture(const struct pp_capture *given, struct pages_buf *body)
 {
-    if (!c || c->size < sizeof *c || !c->kind)
-        return err_set(&last_error, ERR_INPUT, "pp_capture: size or kind is not set");
+    struct pp_capture c;
+    if (!given) return err_set(&last_error, ERR_INPUT, "pp_capture: none is given");
+    int status = sized_copy(&c, sizeof c, given, FIRST_CAPTURE_BYTES, "pp_capture", &last_error);
+    if (status) return status;
+    if (!c.kind) return err_set(&last_error, ERR_INPUT, "pp_capture.kind is not set");
     if (!started) return err_set(&last_error, ERR_UNSUPPORTED, "pp_agent_start has not been called");
-    const struct kind *k = kind_find(c->kind, strlen(c->kind));
-    if (!k) return err_set(&last_error, ERR_NOT_FOUND, "there is no profile called \"%s\" here", c->kind);
+    const struct kind *k = kind_find(c.kind, strlen(c.kind));
+    if (!k) return err_set(&last_error, ERR_NOT_FOUND, "there is no profile called \"%s\" here", c.kind);
     struct kind_options options = {
-        .seconds = c->seconds, .has_seconds = c->seconds > 0, .rate = c->frequency, .query = ""};
-    options.legacy = c->format && !strcmp(c->format, "legacy");
+        .seconds = c.seconds, .has_seconds = c.seconds > 0, .rate = c.frequency, .query = ""};
+    options.legacy = c.format && !strcmp(c.format, "legacy");
     struct output o = {0};
     threads_own_begin(); /* the thread that waits is in no profile */
-    int status = kind_capture(k, &options, NULL, &o, &last_error);
+    status = kind_capture(k, &options, NULL, &o, &last_error);
     if (!status) {
-        status = write_form(&o, c->format, body);
+        status = write_form(&o, c.format, body);
         output_free(&o);
         if (status) pages_buf_free(body);
     }
