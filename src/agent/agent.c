@@ -56,10 +56,19 @@ static void after_fork_in_child(void)
     if (was_started && config_flag("fork", false)) agent_follow_fork(listen_address);
 }
 
-int agent_start(const char *settings, struct err *err)
+static int configure(const char *settings, const char *listen, const char *token, struct err *err)
+{
+    int status = config_load(settings ? settings : "", err);
+    if (!status && listen) status = config_add("listen", listen, err);
+    if (!status && token) status = config_add("token", token, err);
+    return status;
+}
+
+int agent_start_with(const char *settings, const char *listen, const char *token, struct err *err)
 {
     pthread_mutex_lock(&lock);
-    int status = started ? err_set(err, ERR_BUSY, "the agent runs already") : config_load(settings, err);
+    int status =
+        started ? err_set(err, ERR_BUSY, "the agent runs already") : configure(settings, listen, token, err);
     if (!status) {
         snprintf(listen_address, sizeof listen_address, "%s", config_text("listen", "off"));
         if (!forks_are_watched) forks_are_watched = pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
@@ -71,26 +80,23 @@ int agent_start(const char *settings, struct err *err)
     return status;
 }
 
+int agent_start(const char *settings, struct err *err)
+{
+    return agent_start_with(settings, NULL, NULL, err);
+}
+
 bool agent_is_started(void)
 {
     return started;
 }
 
-PUBLIC int pp_agent_start(const struct pp_options *given)
+PUBLIC int pp_agent_start(const struct pp_options *options)
 {
     THREADS_NOT_CANCELLED;
-    char settings[4096];
-    struct pp_options options = {.size = sizeof options};
+    struct pp_options o = {.size = sizeof o};
     int status =
-        given ? sized_copy(&options, sizeof options, given, FIRST_OPTIONS_BYTES, "pp_options", &last_error)
-              : 0;
-    if (status) return status;
-    const struct pp_options *o = &options;
-    int n = snprintf(settings, sizeof settings, "listen=%s%s%s%s%s", o->listen ? o->listen : "off",
-                     o->token ? ",token=" : "", o->token ? o->token : "", o->settings ? "," : "",
-                     o->settings ? o->settings : "");
-    if (n >= (int)sizeof settings) return err_set(&last_error, ERR_LIMIT, "the settings are too long");
-    return agent_start(settings, &last_error);
+        options ? sized_copy(&o, sizeof o, options, FIRST_OPTIONS_BYTES, "pp_options", &last_error) : 0;
+    return status ? status : agent_start_with(o.settings, o.listen, o.token, &last_error);
 }
 
 PUBLIC void pp_agent_stop(void)

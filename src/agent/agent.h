@@ -7,6 +7,8 @@
 #include "base/err.h"
 
 int agent_start(const char *settings, struct err *err);
+/* listen, token: as in struct pp_options, for what the settings do not say. All may be NULL. */
+int agent_start_with(const char *settings, const char *listen, const char *token, struct err *err);
 bool agent_is_started(void);
 
 /* In the child of a fork, when the setting fork=1 says so: a thread that starts the server as soon as the

@@ -22,7 +22,8 @@ static const struct key {
 
 #define MAX_PAIRS 32
 
-static char text_[4096];
+static char text_[4096]; /* the values, and n_text bytes of it are taken */
+static size_t n_text;
 static struct {
     const char *key, *value;
 } pairs[MAX_PAIRS];
@@ -59,28 +60,57 @@ static int check(const struct key *key, const char *value, struct err *err)
     return 0;
 }
 
+static int add_pair(const char *name, const char *value, struct err *err)
+{
+    const struct key *key = find(name);
+    if (!key) return err_set(err, ERR_INPUT, "no setting is called \"%s\"", name);
+    if (n_pairs == MAX_PAIRS) return err_set(err, ERR_LIMIT, "more than %d settings", MAX_PAIRS);
+    int status = check(key, value, err);
+    if (status) return status;
+    pairs[n_pairs].key = key->name;
+    pairs[n_pairs++].value = value;
+    return 0;
+}
+
+/* A copy that stays; NULL when there is no room. */
+static char *keep(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    if (n > sizeof text_ - n_text) return NULL;
+    char *kept = memcpy(text_ + n_text, text, n);
+    n_text += n;
+    return kept;
+}
+
+static int too_long(struct err *err)
+{
+    return err_set(err, ERR_LIMIT, "the settings are longer than %zu bytes", sizeof text_);
+}
+
 int config_load(const char *text, struct err *err)
 {
     n_pairs = 0;
-    if (strlen(text) >= sizeof text_)
-        return err_set(err, ERR_LIMIT, "the settings are longer than %zu bytes", sizeof text_);
-    strcpy(text_, text);
-    for (char *at = text_, *next; at && *at; at = next) {
+    n_text = 0;
+    char *at = keep(text);
+    if (!at) return too_long(err);
+    for (char *next; at && *at; at = next) {
         next = strchr(at, ',');
         if (next) *next++ = 0;
         while (*at == ' ') at++;
         if (!*at) continue;
         char *value = strchr(at, '=');
         if (value) *value++ = 0;
-        const struct key *key = find(at);
-        if (!key) return err_set(err, ERR_INPUT, "no setting is called \"%s\"", at);
-        if (n_pairs == MAX_PAIRS) return err_set(err, ERR_LIMIT, "more than %d settings", MAX_PAIRS);
-        int bad = check(key, value ? value : "1", err);
-        if (bad) return bad;
-        pairs[n_pairs].key = at;
-        pairs[n_pairs++].value = value ? value : "1";
+        int status = add_pair(at, value ? value : "1", err);
+        if (status) return status;
     }
     return 0;
+}
+
+int config_add(const char *key, const char *value, struct err *err)
+{
+    if (config_text(key, NULL)) return 0;
+    char *kept = keep(value);
+    return kept ? add_pair(key, kept, err) : too_long(err);
 }
 
 const char *config_text(const char *key, const char *otherwise)

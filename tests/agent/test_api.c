@@ -1,7 +1,9 @@
 /* The public functions (include/procprof.h): structs that grow, settings, what an end means. */
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "agent/sized.h"
 #include "procprof.h"
@@ -71,6 +73,46 @@ TEST(a_capture_of_a_newer_caller_is_taken_when_it_asks_for_nothing_new)
     CHECK(strstr(pp_error_text(), "does not understand"));
     CHECK_INT(pp_profile(NULL, &bytes, &n_bytes), PP_ERROR_INPUT);
     pp_agent_stop();
+}
+
+/* ---- settings */
+
+/* The status code of the answer. */
+static int ask(const char *path, const char *token)
+{
+    char text[1024];
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)pp_agent_port())};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(fd >= 0 && !connect(fd, (struct sockaddr *)&a, sizeof a));
+    int n = snprintf(text, sizeof text, "GET %s HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n", path, token);
+    REQUIRE(write(fd, text, (size_t)n) == n);
+    ssize_t got = recv(fd, text, sizeof text - 1, MSG_WAITALL);
+    close(fd);
+    REQUIRE(got > 12);
+    text[got] = 0;
+    return atoi(text + 9);
+}
+
+TEST(a_token_may_hold_commas_and_what_looks_like_settings)
+{
+    struct pp_options o = {.size = sizeof o, .listen = "127.0.0.1:0", .token = "abc,quiet,hz=1"};
+    CHECK_INT(pp_agent_start(&o), 0);
+    CHECK_INT(ask("/pprof/cmdline", "abc"), 401);
+    CHECK_INT(ask("/pprof/cmdline", "abc,quiet,hz=1"), 200);
+    pp_agent_stop();
+    o.settings = "token=other,hz=5"; /* settings come first */
+    CHECK_INT(pp_agent_start(&o), 0);
+    CHECK_INT(ask("/pprof/cmdline", "abc,quiet,hz=1"), 401);
+    CHECK_INT(ask("/pprof/cmdline", "other"), 200);
+    pp_agent_stop();
+}
+
+TEST(an_address_is_taken_as_it_is)
+{
+    struct pp_options o = {.size = sizeof o, .listen = "127.0.0.1:0,token=x"};
+    CHECK_INT(pp_agent_start(&o), PP_ERROR_INPUT);
+    CHECK_STR(pp_error_text(), "listen: \"0,token=x\" is not a port");
 }
 
 TEST_MAIN()
