@@ -367,8 +367,11 @@ int jvm_jcmd(const struct jvm_proc *proc, const char *command, const struct jvm_
     static const char exception[] = "java.lang.IllegalArgumentException: ";
     const char *text = buf_cstr(reply);
     if (!strncmp(text, exception, sizeof exception - 1)) text += sizeof exception - 1;
-    return err_set(err, ERR_INPUT, "the JVM %d refused '%.80s': %.*s", (int)proc->pid, command,
-                   (int)strcspn(text, "\n"), *text ? text : "it gave no reason");
+    bool is_early = !strncmp(text, "Unknown diagnostic command", 26) && jvm_proc_is_young(proc);
+    return err_set(err, is_early ? ERR_BUSY : ERR_INPUT, "the JVM %d refused '%.80s': %.*s%s", (int)proc->pid,
+                   command, (int)strcspn(text, "\n"), *text ? text : "it gave no reason",
+                   is_early ? " (it was started just now and may not be ready yet: try again in a moment)"
+                            : "");
 }
 
 int jvm_load_agent(const struct jvm_proc *proc, const char *path, const char *agent_options,

@@ -35,7 +35,8 @@ int jvm_attach(const struct jvm_proc *proc, const char *command, const char *con
                int *ret_result, struct err *err);
 
 /* A diagnostic command ("Thread.print -l") and its text. A command the JVM refuses is ERR_INPUT with the
- * JVM's own words. */
+ * JVM's own words. ERR_BUSY: it does not know the command, but is so young that it may only not know it yet;
+ * it registers them (those of the flight recorder last) after it has begun to listen. */
 int jvm_jcmd(const struct jvm_proc *proc, const char *command, const struct jvm_attach_options *options,
              struct buf *reply, struct err *err);
 

@@ -61,7 +61,8 @@ struct jvm_collected {
 };
 
 /* ERR_NOT_FOUND: no such process, or it ended before anything was recorded; ERR_BUSY: it is being profiled by
- * somebody, or has another async-profiler loaded; ERR_DENIED, ERR_INPUT, ERR_TIMEOUT as jvm_attach. */
+ * somebody, has another async-profiler loaded, or still starts; ERR_DENIED, ERR_INPUT, ERR_TIMEOUT as
+ * jvm_attach. */
 int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *options,
                 struct jvm_collected *ret, struct err *err);
 

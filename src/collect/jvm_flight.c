@@ -6,14 +6,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collect/jvm_asprof.h"
 
+/* A JVM that still starts is given some seconds to know the command. */
 static int jcmd(struct jvm_flight *f, const char *command, struct buf *reply, struct err *err)
 {
-    reply->len = 0;
-    int rc = jvm_jcmd(f->proc, command, &f->attach, reply, err);
-    if (rc == 0) buf_cstr(reply);
-    return rc;
+    const int64_t give_up_ns = clock_monotonic_ns() + 5000000000, step_ns = 200000000;
+    for (;;) {
+        reply->len = 0;
+        int rc = jvm_jcmd(f->proc, command, &f->attach, reply, err);
+        if (rc == 0) buf_cstr(reply);
+        if (rc != ERR_BUSY || clock_monotonic_ns() >= give_up_ns) return rc;
+        clock_sleep_ns(step_ns);
+    }
 }
 
 static int java_version(struct jvm_flight *f, struct err *err)

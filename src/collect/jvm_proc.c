@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/rd.h"
@@ -130,6 +131,14 @@ bool jvm_proc_is_alive(const struct jvm_proc *proc)
     struct jvm_proc now = {.pid = proc->pid, .state = 'X'};
     read_stat(&now);
     return now.state != 'X' && now.state != 'Z' && now.start_ticks == proc->start_ticks;
+}
+
+bool jvm_proc_is_young(const struct jvm_proc *proc)
+{
+    enum { YOUNG_S = 60 };
+    struct timespec now = {0};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return proc->start_ticks / (uint64_t)sysconf(_SC_CLK_TCK) + YOUNG_S > (uint64_t)now.tv_sec;
 }
 
 bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, uint64_t inode), void *context)

@@ -32,6 +32,9 @@ int jvm_proc_read(pid_t pid, struct jvm_proc *ret_proc, struct err *err);
 /* The same process is still there and runs. */
 bool jvm_proc_is_alive(const struct jvm_proc *proc);
 
+/* Started less than a minute ago: what it does not know or cannot do, it may know in a moment. */
+bool jvm_proc_is_young(const struct jvm_proc *proc);
+
 /* 0 when libjvm is in its memory map; ERR_INPUT when it is not, ERR_DENIED when we may not look. */
 int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err);
 

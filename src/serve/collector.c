@@ -355,7 +355,7 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
             bool ended_early = (double)(now_ms - cap->began_ms) < cap->facts.seconds * 1000;
             if (m->node.role == CLUSTER_FE && (k->due_ms < now_ms || ended_early)) k->due_ms = now_ms;
         } else if (is_busy) {
-            /* Nothing is wrong with the node: somebody looks at it, and is done soon. */
+            /* Nothing is wrong with the node: somebody looks at it and is done soon, or it still starts. */
             int64_t wait_ms = MIN_BUSY_MS;
             for (unsigned i = 1; i < k->n_busy && wait_ms < MAX_BUSY_MS; i++) wait_ms *= 2;
             k->due_ms = now_ms + (wait_ms < MAX_BUSY_MS ? wait_ms : MAX_BUSY_MS);
