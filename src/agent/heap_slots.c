@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/mappings.h"
+
 #if defined(__x86_64__)
 #define JUMP_SLOT R_X86_64_JUMP_SLOT
 #else
@@ -20,6 +22,8 @@ struct work {
     unsigned n_targets;
     uintptr_t page_bytes;
     bool by_name;
+    bool has_read_only; /* has asked for the next */
+    struct pages_buf read_only;
 };
 
 struct object { /* what is needed of one loaded object */
@@ -101,11 +105,26 @@ static const struct slot_target *target_of(const struct work *w, const struct ob
     return NULL;
 }
 
-static void slot_store(const struct work *w, const struct object *o, uintptr_t *slot, const void *value)
+/* Asked when a slot first needs it, so under the loader's lock: no object comes or goes meanwhile. */
+static bool is_read_only(struct work *w, uintptr_t page)
+{
+    if (!w->has_read_only) mappings_read_only(&w->read_only);
+    w->has_read_only = true;
+    const struct mapping_range *ranges = (const void *)w->read_only.data;
+    for (size_t i = 0; i < w->read_only.size / sizeof *ranges && ranges[i].start <= page; i++)
+        if (page < ranges[i].limit) return true;
+    return false;
+}
+
+/* A page behind RELRO is writable as long as the loader is still at work on its object, in another thread's
+ * dlopen; to protect it then would take it out of the loader's hands. Read-only is what it leaves behind. */
+static void slot_store(struct work *w, const struct object *o, uintptr_t *slot, const void *value)
 {
     uintptr_t page = (uintptr_t)slot & -w->page_bytes;
     bool is_guarded = page >= o->relro_begin && page < o->relro_end;
-    if (is_guarded && mprotect((void *)page, w->page_bytes, PROT_READ | PROT_WRITE)) return;
+    if (is_guarded &&
+        (!is_read_only(w, page) || mprotect((void *)page, w->page_bytes, PROT_READ | PROT_WRITE)))
+        return;
     __atomic_store_n(slot, (uintptr_t)value, __ATOMIC_RELEASE);
     if (is_guarded) mprotect((void *)page, w->page_bytes, PROT_READ);
 }
@@ -113,7 +132,7 @@ static void slot_store(const struct work *w, const struct object *o, uintptr_t *
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    const struct work *w = context;
+    struct work *w = context;
     struct object o;
     if (!object_read(&o, info, w->page_bytes)) return 0;
     uintptr_t here = (uintptr_t)w->targets[0].exported;
@@ -136,4 +155,5 @@ void heap_slots_apply(const struct slot_target *targets, unsigned n_targets, boo
                      .page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE),
                      .by_name = by_name};
     if (n_targets) dl_iterate_phdr(visit, &w);
+    pages_buf_free(&w.read_only);
 }

@@ -7,7 +7,8 @@
  * took malloc's address) still goes by the route.
  *
  * Only slots of calls are touched (JUMP_SLOT): what a program sees as the address of malloc never changes.
- * Slots behind RELRO are made writable for the moment of the change.
+ * Slots behind RELRO are made writable for the moment of the change, when their page is read-only: when it is
+ * not, the loader is still at work on the object, and they are left to the route.
  */
 #ifndef AGENT_HEAP_SLOTS_H
 #define AGENT_HEAP_SLOTS_H

@@ -126,3 +126,17 @@ int mappings_find(const struct mappings *m, uintptr_t address)
     }
     return low < mappings_count(m) && mappings_at(m, low)->start <= address ? (int)low : -1;
 }
+
+void mappings_read_only(struct pages_buf *ranges)
+{
+    struct pages_buf text = {0};
+    (void)read_whole("/proc/self/maps", &text);
+    pages_buf_bytes(&text, "", 1);
+    for (char *at = text.failed ? NULL : text.data; at && *at; at = strchr(at, '\n'), at += at != NULL) {
+        struct mapping_range range = {.start = strtoull(at, &at, 16)};
+        if (*at++ != '-') break;
+        range.limit = strtoull(at, &at, 16);
+        if (!strncmp(at, " r-", 3)) pages_buf_bytes(ranges, &range, sizeof range);
+    }
+    pages_buf_free(&text);
+}

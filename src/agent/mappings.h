@@ -33,4 +33,10 @@ static inline const struct mapping *mappings_at(const struct mappings *m, unsign
 }
 int mappings_find(const struct mappings *m, uintptr_t address); /* index, or -1 */
 
+/* What may be read and not written just now: struct mapping_range[], by address, appended. */
+struct mapping_range {
+    uintptr_t start, limit;
+};
+void mappings_read_only(struct pages_buf *ranges);
+
 #endif

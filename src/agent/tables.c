@@ -151,16 +151,21 @@ void tables_filter_seen(void)
     atomic_store(&young_find, NULL);
 }
 
+static young_find_fn *loader_find; /* NULL: this libc has none */
+
+/* Once, at the start: dlsym waits for whoever is in dlopen. */
+__attribute__((constructor(102))) static void find_loader_find(void)
+{
+    *(void **)&loader_find = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    if (!loader_find) dlerror(); /* the host shall not find our failure */
+}
+
 /* May handlers ask the loader about code that has no table yet? Not where a filter might end the process over
  * the call they read with. */
 static void allow_young(void)
 {
-    static young_find_fn *found;
-    static bool is_known;
-    if (!is_known) *(void **)&found = dlsym(RTLD_DEFAULT, "_dl_find_object");
-    is_known = true;
     if (prctl(PR_GET_SECCOMP) != 0) atomic_store(&filter_was_seen, true);
-    atomic_store(&young_find, atomic_load(&filter_was_seen) ? NULL : found);
+    atomic_store(&young_find, atomic_load(&filter_was_seen) ? NULL : loader_find);
 }
 
 static void refresh_locked(void)
