@@ -5,6 +5,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -196,8 +197,15 @@ static void take_in_handler(int signal_number)
     take_both();
 }
 
+/* An emulator of other processors may have none; what signals return through is described nowhere then. */
+static bool has_vdso(void)
+{
+    return getauxval(AT_SYSINFO_EHDR) != 0;
+}
+
 TEST(goes_through_a_signal_frame)
 {
+    if (!has_vdso()) SKIP("no vdso here");
     REQUIRE(tables_hold(NULL) == 0);
     backtrace(theirs, 4);
     signal(SIGUSR2, take_in_handler);
@@ -337,7 +345,7 @@ TEST(the_vdso_and_every_library_have_rules)
     tables_status(&status);
     printf("# %u modules, %u without rules, %lu rows, %lu bytes, %.1f ms\n", status.n_modules,
            status.n_without_rules, status.n_rows, status.n_bytes, status.last_build_ms);
-    CHECK(status.n_modules >= 4);
+    CHECK(status.n_modules >= 3u + has_vdso()); /* program, libc, loader */
     CHECK_INT(status.n_without_rules, 0);
 }
 

@@ -7,11 +7,12 @@ AGENT_OBJ     := $(AGENT_SRC:%.c=$(B)/agent/%.o)
 AGENT_HOT_ASM := $(sort $(wildcard src/agent/hot/*.S))
 AGENT_HOT_OBJ := $(AGENT_HOT_SRC:%.c=$(B)/agent/%.o) $(AGENT_HOT_ASM:%.S=$(B)/agent/%.o)
 AGENT_MAP     := src/agent/procprof.map
+OBJCOPY       ?= objcopy
 
 # Sanitizers stand in for malloc and the lock functions themselves, before they are ready for ours: there the hooks get other names.
 AGENT_HOOKS = $$(sed -n '/global:/,/local:/p' $(AGENT_MAP) | grep -o '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' | grep -v '^pp_')
 AGENT_HIDE_HOOKS = mkdir -p $(B)/agent/hidden && for object in $(AGENT_HOT_OBJ); do \
-    objcopy $$(for hook in $(AGENT_HOOKS); do echo "--redefine-sym $$hook=hook_$$hook"; done) $$object $(B)/agent/hidden/$$(basename $$object); done
+    $(OBJCOPY) $$(for hook in $(AGENT_HOOKS); do echo "--redefine-sym $$hook=hook_$$hook"; done) $$object $(B)/agent/hidden/$$(basename $$object); done
 
 # Static TLS: a handler may not enter the loader. Frame pointers: unwind_here starts from its own.
 AGENT_CFLAGS = $(ALL_CFLAGS) -fPIC -ftls-model=initial-exec -fno-stack-protector -fno-plt
@@ -28,7 +29,7 @@ $(B)/agent/%.o: %.S Makefile tools/make/agent.mk
 
 # One object of all hot code, so that what it needs from outside can be read off it.
 $(B)/agent/hot.o: $(AGENT_HOT_OBJ) tools/hot-symbols.txt tools/check-hot
-	ld -r -o $@ $(AGENT_HOT_OBJ)
+	$(LD) -r -o $@ $(AGENT_HOT_OBJ)
 	@$(if $(SANITIZE),:,tools/check-hot $@)
 
 # nodelete: its handlers, threads and hooks of fork must find their code when a host has called dlclose.
@@ -38,9 +39,9 @@ $(B)/libprocprof.so: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP) $(if $(SANITIZE)
 
 # The static library is one object too: kinds register through a section, and no internal name may meet the host's.
 $(B)/libprocprof.a: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
-	ld -r -o $(B)/agent/procprof.o $(AGENT_OBJ) $(B)/agent/hot.o
+	$(LD) -r -o $(B)/agent/procprof.o $(AGENT_OBJ) $(B)/agent/hot.o
 	sed -n '/global:/,/local:/p' $(AGENT_MAP) | grep -o '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' >$(B)/agent/exported
-	objcopy --keep-global-symbols=$(B)/agent/exported $(B)/agent/procprof.o
+	$(OBJCOPY) --keep-global-symbols=$(B)/agent/exported $(B)/agent/procprof.o
 	@rm -f $@
 	$(AR) rcs $@ $(B)/agent/procprof.o
 
@@ -52,7 +53,7 @@ CFLAGS_tests_agent_test_cpu = -O2 -fomit-frame-pointer
 $(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)
 	@rm -f $@
 	@$(if $(SANITIZE),$(AGENT_HIDE_HOOKS))
-	@ld -r -o $(B)/agent/inside.o $(AGENT_OBJ) $(if $(SANITIZE),$(AGENT_HOT_OBJ:$(B)/agent/src/agent/hot/%=$(B)/agent/hidden/%),$(AGENT_HOT_OBJ))
+	@$(LD) -r -o $(B)/agent/inside.o $(AGENT_OBJ) $(if $(SANITIZE),$(AGENT_HOT_OBJ:$(B)/agent/src/agent/hot/%=$(B)/agent/hidden/%),$(AGENT_HOT_OBJ))
 	@$(AR) rcs $@ $(B)/agent/inside.o
 
 $(B)/tests/agent/%: $(B)/tests/agent/%.o $(B)/libagent.a

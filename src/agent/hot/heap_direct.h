@@ -17,9 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(hidden)
+
+/* heap_hook.c: what is rare */
+void *heap_sampled_malloc(size_t size);
+void heap_forgotten_free(void *p);
+
 #if defined(__x86_64__)
 #define HAS_HEAP_DIRECT 1
-#pragma GCC visibility push(hidden)
 
 void *heap_direct_malloc(size_t size);
 void heap_direct_free(void *p);
@@ -28,15 +33,11 @@ void heap_direct_free(void *p);
  * jump, seen from behind the number. Four bytes each, not aligned. */
 extern uint8_t heap_direct_page[HEAP_DIRECT_PAGE_BYTES];
 extern uint8_t heap_direct_counter[4], heap_direct_to_malloc[4], heap_direct_to_free[4];
-
-/* heap_hook.c: what is rare */
-void *heap_sampled_malloc(size_t size);
-void heap_forgotten_free(void *p);
-
-#pragma GCC visibility pop
 #else
 #define HAS_HEAP_DIRECT 0
 #endif
+
+#pragma GCC visibility pop
 
 #endif
 #endif

@@ -257,8 +257,8 @@ NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsi
     return n;
 }
 
-/* Our own registers at the return to the caller: this library is always built with frame pointers, so they
- * are one step away. */
+/* This library is always built with frame pointers, so our registers at the return to the caller are one step
+ * away. On aarch64 the frame pointer does not tell where the frame ends: that step goes by the tables. */
 NOT_SANITIZED __attribute__((noinline)) unsigned unwind_here(uintptr_t *pcs, unsigned max, unsigned skip)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -269,6 +269,12 @@ NOT_SANITIZED __attribute__((noinline)) unsigned unwind_here(uintptr_t *pcs, uns
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
     s.is_published = true; /* nobody has looked whether this thread may ask (tables_filter_seen) */
+#if defined(__aarch64__)
+    struct unwind_registers ours = {.fp = here, .pc_is_exact = true};
+    __asm__ volatile("adr %0, .\n\tmov %1, sp" : "=r"(ours.pc), "=r"(ours.sp));
+    if (ours.sp < s.memory.lo) s.memory.lo = ours.sp;
+    if (step(&s, &ours) > 0) r = ours;
+#endif
     unsigned n = 0;
     int went = 1;
     for (unsigned depth = 0; n < max && went > 0; depth++) {
