@@ -14,6 +14,7 @@
 #define TABLE_SLOTS 131072u
 #define TABLE_WORDS ((uint64_t)8 << 20)
 #define MAX_TIDS    ((size_t)1 << 22)
+#define PCS_BYTES   (CAPTURE_MAX_THREADS * UNWIND_MAX_FRAMES * sizeof(uintptr_t))
 
 int capture_begin(struct capture *c, unsigned which, const struct kind_options *options, struct err *err)
 {
@@ -32,7 +33,8 @@ int capture_begin(struct capture *c, unsigned which, const struct kind_options *
     c->threads = pages_map(CAPTURE_MAX_THREADS * sizeof *c->threads);
     c->index_of = pages_map(MAX_TIDS * sizeof *c->index_of);
     c->name_of = pages_map(MAX_TIDS * sizeof *c->name_of);
-    if (!memory || !c->counts || !c->threads || !c->index_of || !c->name_of) {
+    c->pcs = pages_map(PCS_BYTES);
+    if (!memory || !c->counts || !c->threads || !c->pcs || !c->index_of || !c->name_of) {
         tables_release();
         pages_unmap(memory, c->table_bytes);
         capture_free(c);
@@ -43,9 +45,11 @@ int capture_begin(struct capture *c, unsigned which, const struct kind_options *
     long frames = config_number("frames", UNWIND_MAX_FRAMES);
     s->max_frames = frames >= 1 && frames < UNWIND_MAX_FRAMES ? (uint32_t)frames : UNWIND_MAX_FRAMES;
     s->threads = c->counts;
+    s->pcs = c->pcs;
     s->n_threads = CAPTURE_MAX_THREADS;
     atomic_store(&s->n_incomplete, 0);
     atomic_store(&s->n_lost, 0);
+    atomic_store(&s->n_no_stack, 0);
     atomic_store(&s->table, c->table);
     return 0;
 }
@@ -61,11 +65,10 @@ void capture_end(struct capture *c)
 
 void capture_free(struct capture *c)
 {
-    if (c->table && c->table_bytes) {
+    if (!c->table || c->table_bytes) { /* else handlers may still write there */
         pages_unmap(c->table, c->table_bytes);
         pages_unmap(c->counts, CAPTURE_MAX_THREADS * sizeof *c->counts);
-    } else if (!c->table) {
-        pages_unmap(c->counts, CAPTURE_MAX_THREADS * sizeof *c->counts);
+        pages_unmap(c->pcs, PCS_BYTES);
     }
     pages_unmap(c->threads, CAPTURE_MAX_THREADS * sizeof *c->threads);
     pages_unmap(c->index_of, MAX_TIDS * sizeof *c->index_of);

@@ -28,6 +28,7 @@ struct capture {
     size_t table_bytes;
     struct sampler_thread *counts;
     struct capture_thread *threads; /* both CAPTURE_MAX_THREADS long, untouched pages cost nothing */
+    uintptr_t *pcs;                 /* of the handlers: UNWIND_MAX_FRAMES for each thread */
     uint32_t n_threads;             /* highest index in use + 1 */
     uint32_t first_free;            /* no index below is free */
     uint32_t *index_of;             /* by tid (below 2^22: the kernel's limit): index + 1 */

@@ -37,12 +37,13 @@ static int event_signal;
 
 /* What every capture tells besides its samples; read by read_tallies. */
 enum tally {
-    LOST_BLOCKED, /* samples of threads that block the signal */
-    LOST_ENDED,   /* samples of threads that ended before they came */
-    LOST_THREADS, /* threads that got no timer */
-    LOST_NO_ROOM, /* samples for which the table had no room */
-    TAILS,        /* samples counted where their thread was last seen (cpu_tail.h) */
-    CUT_STACKS,   /* that did not reach an outermost frame */
+    LOST_BLOCKED,  /* samples of threads that block the signal */
+    LOST_ENDED,    /* samples of threads that ended before they came */
+    LOST_THREADS,  /* threads that got no timer */
+    LOST_NO_ROOM,  /* samples for which the table had no room */
+    LOST_NO_STACK, /* samples of threads with too little stack left */
+    TAILS,         /* samples counted where their thread was last seen (cpu_tail.h) */
+    CUT_STACKS,    /* that did not reach an outermost frame */
     N_TALLIES
 };
 _Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
@@ -257,6 +258,7 @@ static void read_tallies(uint64_t *ret_tallies)
     memcpy(ret_tallies, tallies, sizeof tallies);
     if (running) ret_tallies[LOST_BLOCKED] = missing_now();
     ret_tallies[LOST_NO_ROOM] = atomic_load(&sampler_of[SAMPLER_CPU].n_lost);
+    ret_tallies[LOST_NO_STACK] = atomic_load(&sampler_of[SAMPLER_CPU].n_no_stack);
     ret_tallies[CUT_STACKS] = atomic_load(&sampler_of[SAMPLER_CPU].n_incomplete);
 }
 
@@ -293,7 +295,7 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
     pthread_mutex_unlock(&lock);
     for (unsigned i = 0; since && i < N_TALLIES; i++)
         n[i] -= since->tallies[i] < n[i] ? since->tallies[i] : n[i];
-    o->n_lost = n[LOST_BLOCKED] + n[LOST_ENDED] + n[LOST_NO_ROOM];
+    o->n_lost = n[LOST_BLOCKED] + n[LOST_ENDED] + n[LOST_NO_ROOM] + n[LOST_NO_STACK];
     output_comment(o, "procprof cpu: a sample each %lld us of CPU time of each thread, by %s",
                    (long long)o->period / 1000, uses_events ? "perf events" : "CPU timers");
     if (n[LOST_ENDED])
@@ -309,6 +311,9 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
     if (n[LOST_NO_ROOM])
         output_comment(o, "lost: %llu samples for which the table had no room",
                        (unsigned long long)n[LOST_NO_ROOM]);
+    if (n[LOST_NO_STACK])
+        output_comment(o, "lost: %llu samples of threads that were near the end of their stack",
+                       (unsigned long long)n[LOST_NO_STACK]);
     if (n[TAILS])
         output_comment(o,
                        "%llu samples are counted where their thread was last seen (or in the function it was "

@@ -40,10 +40,11 @@ enum tally {
     BLIND,
     MISSED,
     LOST,
+    NO_STACK,
     N_TALLIES
 }; /* how stacks were read, and those that were not */
 _Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
-static uint64_t tallies[N_TALLIES]; /* LOST stands with the sampler: read_tallies */
+static uint64_t tallies[N_TALLIES]; /* the last two stand with the sampler: read_tallies */
 
 static void meet(uint32_t tid, void *context)
 {
@@ -237,6 +238,7 @@ static void read_tallies(uint64_t *ret_tallies)
 {
     memcpy(ret_tallies, tallies, sizeof tallies);
     ret_tallies[LOST] = atomic_load(&sampler_of[SAMPLER_WALL].n_lost);
+    ret_tallies[NO_STACK] = atomic_load(&sampler_of[SAMPLER_WALL].n_no_stack);
 }
 
 static struct capture_mark *wall_mark(void)
@@ -262,13 +264,16 @@ static void write_stacks(const struct capture_mark *since, struct output *o)
     read_tallies(n);
     pthread_mutex_unlock(&lock);
     for (unsigned i = 0; since && i < N_TALLIES; i++) n[i] -= since->tallies[i];
-    o->n_lost = n[LOST];
+    o->n_lost = n[LOST] + n[NO_STACK];
     output_comment(
         o, "procprof: %llu stacks read from outside, %llu by signal, %llu of threads that block it",
         (unsigned long long)n[PASSIVE], (unsigned long long)n[SIGNALLED], (unsigned long long)n[BLIND]);
     if (n[MISSED])
         output_comment(o, "lost: %llu threads ended before they could be looked at",
                        (unsigned long long)n[MISSED]);
+    if (n[NO_STACK])
+        output_comment(o, "lost: %llu samples of threads that were near the end of their stack",
+                       (unsigned long long)n[NO_STACK]);
 }
 
 static int wall_snapshot(const struct kind_options *options, struct output *o, struct err *err)

@@ -35,6 +35,17 @@ bool safe_extend(struct safe_memory *m, uintptr_t address)
     return true;
 }
 
+bool safe_room(const stack_t *for_signals, uintptr_t here, size_t n_bytes)
+{
+    if (for_signals) {
+        uintptr_t left = here - (uintptr_t)for_signals->ss_sp;
+        if (left < for_signals->ss_size) return left >= n_bytes;
+    }
+    for (uintptr_t page = here & ~(uintptr_t)(SAFE_PAGE - 1); here - page < n_bytes; page -= SAFE_PAGE)
+        if (!safe_probe(page - SAFE_PAGE)) return false;
+    return true;
+}
+
 size_t safe_copy(uintptr_t from, void *into, size_t n_bytes)
 {
     struct iovec local = {into, n_bytes}, remote = {(void *)from, n_bytes};

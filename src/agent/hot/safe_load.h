@@ -13,6 +13,7 @@
 #ifndef AGENT_HOT_SAFE_LOAD_H
 #define AGENT_HOT_SAFE_LOAD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,10 @@ bool safe_probe(uintptr_t address);
 /* Makes the page of address and those on the way to it part of the known range; false when one cannot be
  * read. */
 bool safe_extend(struct safe_memory *m, uintptr_t address);
+
+/* Can the n_bytes of stack below `here` be used? On the stack for signals (NULL: there is none) by its
+ * bounds; else each page of it is asked about but the one we stand on, so most often none. */
+bool safe_room(const stack_t *for_signals, uintptr_t here, size_t n_bytes);
 
 /* Copies bytes that may vanish at any time, through the kernel; returns how many could be read from the
  * beginning. Half a microsecond. Only where no sandbox might object (young_find, hot/young.h). */

@@ -4,19 +4,30 @@
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 
 #include "agent/hot/raw_syscall.h"
 #include "agent/hot/unwind.h"
+
+#define COUNT_STACK_BYTES (UNWIND_STACK_BYTES + 128)
 
 struct sampler sampler_of[SAMPLER_COUNT];
 struct epoch sampler_epoch;
 _Atomic uint32_t sampler_event_thread[SAMPLER_MAX_EVENT_FD];
 _Thread_local uint32_t sampler_label_set, sampler_own_tid;
 
+/* The host's threads may have small stacks: the addresses go elsewhere, and nothing is walked where the end
+ * is near. The kernel's own frame (1 to 3 KiB) and some 300 bytes until here nobody can spare them. */
 static void count(struct sampler *s, struct stack_table *table, struct sampler_thread *thread, int64_t n,
                   enum sampler_state state, void *ucontext)
 {
-    uintptr_t pcs[UNWIND_MAX_FRAMES];
+    const ucontext_t *uc = ucontext;
+    if (!safe_room(&uc->uc_stack, (uintptr_t)__builtin_frame_address(0), COUNT_STACK_BYTES)) {
+        atomic_fetch_add_explicit(&thread->n_samples, (uint64_t)n, memory_order_relaxed);
+        atomic_fetch_add_explicit(&s->n_no_stack, (uint64_t)n, memory_order_relaxed);
+        return;
+    }
+    uintptr_t *pcs = s->pcs + (size_t)(thread - s->threads) * UNWIND_MAX_FRAMES;
     bool complete;
     unsigned n_pcs = unwind_context(ucontext, pcs, s->max_frames, &complete);
     if (!complete) atomic_fetch_add_explicit(&s->n_incomplete, 1, memory_order_relaxed);

@@ -30,10 +30,12 @@ struct sampler_thread { /* one thread in one capture; the handler counts into it
 struct sampler {
     _Atomic(struct stack_table *) table; /* NULL: no capture runs */
     struct sampler_thread *threads;      /* set before table is */
+    uintptr_t *pcs;                      /* UNWIND_MAX_FRAMES for each thread, to put its stack together */
     uint32_t n_threads;
     uint32_t max_frames;
     _Atomic uint64_t n_incomplete; /* stacks that did not reach an outermost frame */
     _Atomic uint64_t n_lost;       /* samples (with their weight) for which the table had no room */
+    _Atomic uint64_t n_no_stack;   /* samples not taken: the thread had too little stack left */
     _Atomic int64_t weight;        /* ns that one sample stands for: the CPU profiler's period; of the wall
                                       clock, what it is now */
 };

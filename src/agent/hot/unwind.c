@@ -85,13 +85,26 @@ NOT_SANITIZED static const struct unwind_rule *cached_rule(const struct unwind_t
     return rule;
 }
 
+/* Asking the loader (young.h) takes so much of the stack: a thread may have less, and Rust gives each one
+ * 8 KiB for signals, of which the kernel's frame takes half. */
+#define ASKING_BYTES 5120
+
+static bool may_ask(struct unwind_source *s)
+{
+    if (s->asks_loader && !s->knows_room) {
+        s->asks_loader = safe_room(s->for_signals, (uintptr_t)__builtin_frame_address(0), ASKING_BYTES);
+        s->knows_room = true;
+    }
+    return s->asks_loader;
+}
+
 /* The rule of pc; `room` is for one that stands in no table. */
-NOT_SANITIZED static const struct unwind_rule *rule_of(const struct unwind_source *s, uintptr_t pc,
+NOT_SANITIZED static const struct unwind_rule *rule_of(struct unwind_source *s, uintptr_t pc,
                                                        struct unwind_rule *room)
 {
     const struct unwind_rule *rule =
         s->is_published ? cached_rule(s->tables, pc) : unwind_find_rule(s->tables, pc);
-    if (__builtin_expect(rule == &no_rule, 0) && s->asks_loader && young_rule(pc, room)) return room;
+    if (__builtin_expect(rule == &no_rule, 0) && may_ask(s) && young_rule(pc, room)) return room;
     return rule;
 }
 
@@ -213,16 +226,6 @@ static struct safe_memory known_stack(uintptr_t from, uintptr_t to)
     return (struct safe_memory){.lo = from, .hi = ((to - 1) | (SAFE_PAGE - 1)) + 1};
 }
 
-/* What a walk takes at most that asks the loader (young.h), from here on; one that does not takes a fifth. */
-#define ASKING_BYTES 5120
-
-/* Rust gives each thread 8 KiB for signals: a frame of the kernel and the sampler's own leave too little. */
-static bool has_room_to_ask(const stack_t *for_signals, uintptr_t here)
-{
-    uintptr_t bottom = (uintptr_t)for_signals->ss_sp;
-    return here - bottom >= for_signals->ss_size || here - bottom >= ASKING_BYTES;
-}
-
 NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsigned max, bool *ret_complete)
 {
     const ucontext_t *uc = ucontext;
@@ -251,7 +254,8 @@ NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsi
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
     s.is_published = true;
-    s.asks_loader = has_room_to_ask(&uc->uc_stack, here);
+    s.asks_loader = true;
+    s.for_signals = &uc->uc_stack;
     unsigned n = unwind_walk(&s, &r, pcs, max, ret_complete);
     epoch_leave(&unwind_epoch, ticket);
     return n;

@@ -92,6 +92,8 @@ struct unwind_source {
     bool is_published;      /* tables are unwind_published: the rules found last may be remembered */
     bool asks_loader; /* code of this process: what no table knows yet, the loader may (young.h), and code
                          may be read through the kernel (recover.h) */
+    bool knows_room;  /* and that there is stack enough to ask was looked at */
+    const stack_t *for_signals; /* of the walking thread; may be NULL */
 };
 
 extern _Atomic(const struct unwind_tables *) unwind_published;
@@ -104,6 +106,10 @@ void unwind_cache_clear(void);
 /* The caller's stack; the first `skip` frames above the function that calls this are left out (0: pcs[0] lies
  * in that function). */
 unsigned unwind_here(uintptr_t *pcs, unsigned max, unsigned skip);
+
+/* What a walk in a handler takes of the stack at most. It looks for itself whether there is more, before it
+ * asks the loader. */
+#define UNWIND_STACK_BYTES 1024
 
 /* The stack a signal interrupted; the third argument of an SA_SIGINFO handler. *ret_complete (may be NULL):
  * it ended at an outermost frame. */
