@@ -13,6 +13,7 @@
 #include "agent/hot/sampler.h"
 #include "agent/kinds.h"
 #include "agent/labels.h"
+#include "agent/loader.h"
 #include "agent/server.h"
 #include "agent/sized.h"
 #include "agent/tables.h"
@@ -44,6 +45,7 @@ PUBLIC const char *pp_error_text(void)
 static void after_fork_in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    loader_forked();
     epoch_reset(&sampler_epoch);
     sampler_own_tid = 0;
     server_forked();
@@ -71,7 +73,9 @@ int agent_start_with(const char *settings, const char *listen, const char *token
         started ? err_set(err, ERR_BUSY, "the agent runs already") : configure(settings, listen, token, err);
     if (!status) {
         snprintf(listen_address, sizeof listen_address, "%s", config_text("listen", "off"));
-        if (!forks_are_watched) forks_are_watched = pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
+        if (!forks_are_watched)
+            forks_are_watched =
+                pthread_atfork(loader_before_fork, loader_after_fork, after_fork_in_child) == 0;
         status = server_start(listen_address, err);
     }
     if (!status) started = true;

@@ -20,6 +20,7 @@
 #include "agent/heap_slots.h"
 #include "agent/hot/heap_direct.h"
 #include "agent/hot/heap_hook.h"
+#include "agent/loader.h"
 
 struct heap_real heap_real;
 
@@ -200,7 +201,10 @@ bool heap_sees_calls(void)
 
 const char *heap_first_file(void)
 {
-    return file_of(dlsym(RTLD_DEFAULT, "malloc"));
+    loader_begin();
+    const char *file = file_of(dlsym(RTLD_DEFAULT, "malloc"));
+    loader_end();
+    return file;
 }
 
 #define SWITCH(function, is_on)                                                                              \

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/loader.h"
 #include "agent/mappings.h"
 
 #if defined(__x86_64__)
@@ -154,6 +155,9 @@ void heap_slots_apply(const struct slot_target *targets, unsigned n_targets, boo
                      .n_targets = n_targets,
                      .page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE),
                      .by_name = by_name};
-    if (n_targets) dl_iterate_phdr(visit, &w);
+    if (!n_targets) return;
+    loader_begin();
+    dl_iterate_phdr(visit, &w);
+    loader_end();
     pages_buf_free(&w.read_only);
 }

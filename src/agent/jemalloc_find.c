@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/jemalloc.h"
+#include "agent/loader.h"
 
 static struct jemalloc all[JEMALLOC_MAX];
 static unsigned n_all;
@@ -71,7 +72,9 @@ unsigned jemalloc_find(const struct jemalloc **ret_found, bool again)
     if (o) {
         looked = true;
         n_all = 0;
+        loader_begin();
         dl_iterate_phdr(gather, o);
+        loader_end();
         for (unsigned i = 0; i < o->n && n_all < JEMALLOC_MAX; i++)
             jemalloc_elf_symbols(o->at[i].path, o->at[i].bias, "mallctl", add, &o->at[i]);
         pages_unmap(o, sizeof *o);

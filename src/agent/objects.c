@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/elf_file.h"
+#include "agent/loader.h"
 #include "agent/own_memory.h"
 #include "base/rd.h"
 
@@ -23,7 +24,9 @@ static int take_counts(struct dl_phdr_info *info, size_t size, void *into)
 struct object_counts objects_counts(void)
 {
     struct object_counts c = {0, 0};
+    loader_begin();
     dl_iterate_phdr(take_counts, &c);
+    loader_end();
     return c;
 }
 
@@ -63,7 +66,9 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *into)
 struct object_counts objects_list(struct pages_buf *list)
 {
     struct listing l = {.list = list};
+    loader_begin();
     dl_iterate_phdr(take_object, &l);
+    loader_end();
     return l.counts;
 }
 

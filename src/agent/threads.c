@@ -16,6 +16,7 @@
 
 #include "agent/hot/heap_hook.h"
 #include "agent/hot/lock_hook.h"
+#include "agent/loader.h"
 #include "agent/real.h"
 
 #define MAX_OWN 32
@@ -208,7 +209,9 @@ int threads_start_own(void *(*run)(void *), void *argument, const char *name)
     pthread_attr_setstacksize(&attributes, OWN_STACK_BYTES + taken_bytes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    loader_begin(); /* libc lays out the thread variables of all that is loaded */
     int status = real_pthread_create()(&thread, &attributes, own_main, &start);
+    loader_end();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (status) return -1;
