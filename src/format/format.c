@@ -1,9 +1,11 @@
-/* format.c - what is this? Undoes compression, then asks each reader in turn; see format.h. */
+/* format.c - what is this? Undoes compression, looks into a frontend's archive, then asks each reader in
+ * turn; see format.h. */
 #include "format/format.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "base/tar.h"
 #include "base/unpack.h"
 
 /* In this order: the strict ones first, those that take almost any text last. */
@@ -20,20 +22,38 @@ static bool looks_like_html(const char *text, size_t len)
            (len >= 5 && !strncasecmp(text, "<html", 5));
 }
 
+/* Any bytes are a broken profile.proto to its reader; what is wrong with it as such says nothing of a text.
+ */
+static bool looks_like_text(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len && i < 512; i++)
+        if ((unsigned char)text[i] < ' ' && !memchr("\t\n\r", text[i], 3)) return false;
+    return true;
+}
+
 static int decode(const void *data, size_t len, const struct format_options *options,
                   struct profile **ret_profile, struct err *err)
 {
+    struct tar_file file = {.data = data, .len = len};
+    int rc = tar_is(data, len) ? tar_find(data, len, ".pprof", &file, err) : 0;
+    if (rc == ERR_NOT_FOUND)
+        return err_set(err, ERR_INPUT,
+                       "this archive holds no profile (a file .pprof); unpack it to see what it "
+                       "holds, a page opens in a browser");
+    if (rc) return rc;
+    data = file.data;
+    len = file.len;
     if (!len) return err_set(err, ERR_INPUT, "empty input file");
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         struct profile *p = profile_new();
-        int rc = readers[i]->read(data, len, options, p, err);
+        rc = readers[i]->read(data, len, options, p, err);
         if (rc == 0) {
             if (options->ret_format) *options->ret_format = readers[i]->name;
             *ret_profile = p;
             return 0;
         }
         profile_free(p);
-        if (rc != FORMAT_NOT_MINE) return rc;
+        if (rc != FORMAT_NOT_MINE && !(readers[i] == &format_proto && looks_like_text(data, len))) return rc;
     }
     if (looks_like_html(data, len))
         return err_set(err, ERR_INPUT, "this is an HTML page, not a profile (an error page of the server?)");

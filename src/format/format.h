@@ -1,8 +1,8 @@
 /* format.h - bytes of any kind we know, into a profile; and a profile into profile.proto.
  *
- * The content decides what it is, never the name: gzip and zstd are undone first, then each reader is asked
- * in turn. A reader either says "not mine" without touching anything, or reads the whole input, or says in
- * one sentence what is wrong with it.
+ * The content decides what it is, never the name: gzip and zstd are undone first, in a frontend's archive the
+ * profile behind the page is taken, then each reader is asked in turn. A reader either says "not mine"
+ * without touching anything, or reads the whole input, or says in one sentence what is wrong with it.
  */
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H

@@ -21,7 +21,4 @@ struct fe_archive_options {
 int fe_archive_write(const struct profile *p, const struct fe_archive_options *options, const char *folder,
                      char ret_path[512], struct err *err);
 
-/* One file as a tar archive, not compressed. */
-void fe_archive_tar(const char *name, const void *data, size_t len, int64_t time_s, struct buf *out);
-
 #endif

@@ -7,16 +7,11 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/tar.h"
 
 /* The first entry whose name ends so (".html", ".pprof"), unpacked. ERR_NOT_FOUND when there is none. */
 int archive_entry(const void *data, size_t len, const char *ending, struct bytes *ret_bytes, struct err *err);
 
-struct archive_file {
-    const char *name;
-    const void *data;
-    size_t len;
-};
-void archive_make(const struct archive_file *files, size_t n_files, long long mtime_s,
-                  struct bytes *ret_bytes);
+void archive_make(const struct tar_file *files, size_t n_files, int64_t mtime_s, struct bytes *ret_bytes);
 
 #endif

@@ -132,7 +132,7 @@ static int publish(struct store *store, const struct capture_facts *f, const str
         struct bytes packed = {0};
         format_write_proto(p, &proto);
         capture_sample_types(p, types, sizeof types);
-        struct archive_file files[] = {{page_name, html.data, html.len}, {data_name, proto.data, proto.len}};
+        struct tar_file files[] = {{page_name, html.data, html.len}, {data_name, proto.data, proto.len}};
         archive_make(files, 2, begin_ms / 1000, &packed);
         struct store_new new = {.node = f->node.id,
                                 .type = f->type,
