@@ -16,14 +16,18 @@ static int write_proto(const struct profile *p, const char *output, int level)
     return report_deliver(output, &out, true, "out.pb.gz");
 }
 
-/* What a name asks for; anything else is a profile. */
+/* What a name asks for; NULL: it does not tell. */
 static const char *form_of(const char *output)
 {
     const char *dot = output ? strrchr(output, '.') : NULL;
     static const char *const forms[] = {"collapsed", "folded", "callgrind", "csv", "json"};
-    for (size_t i = 0; dot && i < sizeof forms / sizeof *forms; i++)
+    static const char *const pprof_endings[] = {"gz", "pb", "pprof", "prof", "proto", "profile"};
+    if (!dot || strchr(dot, '/')) return "pprof";
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(dot + 1, forms[i])) return forms[i];
-    return "pprof";
+    for (size_t i = 0; i < sizeof pprof_endings / sizeof *pprof_endings; i++)
+        if (!strcmp(dot + 1, pprof_endings[i])) return "pprof";
+    return NULL;
 }
 
 static int run_merge(int argc, char **argv)
@@ -65,6 +69,13 @@ static int run_merge(int argc, char **argv)
                  {"json", REPORT_JSON, USES_SAMPLE | USES_MEAN | USES_BY | USES_ORDER | USES_COUNT}};
     int form = -1;
     if (!to) to = form_of(a.output);
+    if (!to && converting)
+        return command_failf(
+                   "%s: the ending names no format that can be written; use .pb.gz, .collapsed, .folded, "
+                   ".callgrind, .csv or .json, or say --to FORMAT",
+                   a.output),
+               2;
+    if (!to) to = "pprof";
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(forms[i].name, to)) form = (int)i;
     if (form < 0 && strcmp(to, "pprof") && strcmp(to, "proto"))

@@ -1,5 +1,6 @@
 /* cmd_report.c - our own report commands: top, tree, peek, list, traces, tags, raw, dot, svg, pdf, png,
  * callgrind, collapsed, csv, json ... */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -172,6 +173,8 @@ static int run_view(int argc, char **argv)
     }
     if (streams) {
         int failed = buf_flush(&text);
+        if (failed && text.write_errno != EPIPE)
+            command_failf("standard output: %s", strerror(text.write_errno));
         buf_free(&text);
         return failed ? 1 : 0;
     }

@@ -42,16 +42,23 @@ __attribute__((format(printf, 3, 4))) static void tell(const struct load_options
     if (!is_warning && o->say) o->say(o->context, line);
 }
 
-/* A file that exists is a file; else a URL, with http:// put before host:port/path. NULL when it is neither.
- */
+/* A file that exists is a file; else a URL, with http:// put before host:port/path, and the CPU profile meant
+ * where there is no path, as go tool pprof does. NULL when it is neither. */
 static char *url_of(const char *source)
 {
     if (!strcmp(source, "-") || access(source, F_OK) == 0) return NULL;
-    if (fetch_is_url(source)) return mem_strdup(source);
-    const char *colon = strchr(source, ':'), *slash = strchr(source, '/');
-    if (colon && colon > source && (!slash || colon < slash) && colon[1] >= '0' && colon[1] <= '9')
-        return mem_printf("http://%s", source);
-    return NULL;
+    const char *scheme = "", *host = strstr(source, "://");
+    if (!fetch_is_url(source)) {
+        const char *colon = strchr(source, ':'), *slash = strchr(source, '/');
+        if (!colon || colon == source || (slash && slash < colon) || colon[1] < '0' || colon[1] > '9')
+            return NULL;
+        scheme = "http://";
+        host = NULL;
+    }
+    host = host ? host + 3 : source;
+    size_t n_host = strcspn(host, "/?#");
+    if (host[n_host] && strcmp(host + n_host, "/")) return mem_printf("%s%s", scheme, source);
+    return mem_printf("%s%.*s/debug/pprof/profile", scheme, (int)(host + n_host - source), source);
 }
 
 static void read_source(struct source *s)

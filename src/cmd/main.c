@@ -113,6 +113,15 @@ static void print_usage(FILE *to)
     fprintf(to, "\n'procprof COMMAND --help' tells more about one of them.\n");
 }
 
+static int no_such_command(const char *name)
+{
+    const char *nearest = nearest_command(name);
+    fprintf(stderr, "procprof: there is no command '%s'; ", name);
+    if (nearest) fprintf(stderr, "did you mean '%s'? ", nearest);
+    fprintf(stderr, "'procprof --help' lists them\n");
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an ordinary write error */
@@ -124,24 +133,18 @@ int main(int argc, char **argv)
         return 2;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        if (argc > 2 && (command = find(argv[2], NULL))) {
-            char *ask[] = {argv[2], (char *)"--help", NULL};
-            return command->run(2, ask);
+        if (argc == 2) {
+            print_usage(stdout);
+            return 0;
         }
-        print_usage(stdout);
-        return 0;
+        command = find(argv[2], NULL);
+        char *ask[] = {argv[2], (char *)"--help", NULL};
+        return command ? command->run(2, ask) : no_such_command(argv[2]);
     }
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
         printf("procprof %s\n", PROCPROF_VERSION);
         return 0;
     }
     command = find(argv[1], NULL);
-    if (!command) {
-        const char *nearest = nearest_command(argv[1]);
-        fprintf(stderr, "procprof: there is no command '%s'; ", argv[1]);
-        if (nearest) fprintf(stderr, "did you mean '%s'? ", nearest);
-        fprintf(stderr, "'procprof --help' lists them\n");
-        return 2;
-    }
-    return command->run(argc - 1, argv + 1);
+    return command ? command->run(argc - 1, argv + 1) : no_such_command(argv[1]);
 }

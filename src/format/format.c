@@ -34,19 +34,10 @@ static bool looks_like_text(const char *text, size_t len)
 static int decode(const void *data, size_t len, const struct format_options *options,
                   struct profile **ret_profile, struct err *err)
 {
-    struct tar_file file = {.data = data, .len = len};
-    int rc = tar_is(data, len) ? tar_find(data, len, ".pprof", &file, err) : 0;
-    if (rc == ERR_NOT_FOUND)
-        return err_set(err, ERR_INPUT,
-                       "this archive holds no profile (a file .pprof); unpack it to see what it "
-                       "holds, a page opens in a browser");
-    if (rc) return rc;
-    data = file.data;
-    len = file.len;
     if (!len) return err_set(err, ERR_INPUT, "empty input file");
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         struct profile *p = profile_new();
-        rc = readers[i]->read(data, len, options, p, err);
+        int rc = readers[i]->read(data, len, options, p, err);
         if (rc == 0) {
             if (options->ret_format) *options->ret_format = readers[i]->name;
             *ret_profile = p;
@@ -60,20 +51,38 @@ static int decode(const void *data, size_t len, const struct format_options *opt
     return err_set(err, ERR_INPUT, "unrecognized profile format");
 }
 
+/* Packed or not. In an archive stands one profile, which may be packed, but is no archive. */
+static int read_layers(const void *data, size_t len, const struct format_options *options, bool is_inside,
+                       struct profile **ret_profile, struct err *err)
+{
+    size_t max_bytes = options->max_bytes ? options->max_bytes : FORMAT_MAX_BYTES;
+    struct bytes plain = {0};
+    int rc = 0;
+    if (unpack_is_packed(data, len)) {
+        rc = unpack(data, len, max_bytes, &plain, err);
+        data = plain.data;
+        len = plain.len;
+    }
+    if (!rc && !is_inside && tar_is(data, len)) {
+        struct tar_file file;
+        rc = tar_find(data, len, ".pprof", &file, err);
+        if (rc == ERR_NOT_FOUND)
+            rc = err_set(
+                err, ERR_INPUT,
+                "this archive holds no profile (a file .pprof); unpack it to see what it holds, a page "
+                "opens in a browser");
+        if (!rc) rc = read_layers(file.data, file.len, options, true, ret_profile, err);
+    } else if (!rc) {
+        rc = decode(data, len, options, ret_profile, err);
+    }
+    bytes_free(&plain);
+    return rc;
+}
+
 int format_read(const void *data, size_t len, const char *name, const struct format_options *options,
                 struct profile **ret_profile, struct err *err)
 {
     static const struct format_options defaults;
-    if (!options) options = &defaults;
-    size_t max_bytes = options->max_bytes ? options->max_bytes : FORMAT_MAX_BYTES;
-    struct bytes plain = {0};
-    int rc;
-    if (unpack_is_packed(data, len)) {
-        rc = unpack(data, len, max_bytes, &plain, err);
-        if (!rc) rc = decode(plain.data, plain.len, options, ret_profile, err);
-        bytes_free(&plain);
-    } else {
-        rc = decode(data, len, options, ret_profile, err);
-    }
+    int rc = read_layers(data, len, options ? options : &defaults, false, ret_profile, err);
     return rc && name ? err_prefix(err, "%s", name) : rc;
 }
