@@ -56,12 +56,15 @@ static int read_layers(const void *data, size_t len, const struct format_options
                        struct profile **ret_profile, struct err *err)
 {
     size_t max_bytes = options->max_bytes ? options->max_bytes : FORMAT_MAX_BYTES;
+    struct format_options unpacked = *options;
     struct bytes plain = {0};
     int rc = 0;
     if (unpack_is_packed(data, len)) {
         rc = unpack(data, len, max_bytes, &plain, err);
         data = plain.data;
         len = plain.len;
+        unpacked.is_file_mapping = false; /* dropped pages of memory would be gone */
+        options = &unpacked;
     }
     if (!rc && !is_inside && tar_is(data, len)) {
         struct tar_file file;
