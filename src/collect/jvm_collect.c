@@ -66,6 +66,7 @@ struct capture {
     char newest[32];      /* the file of the workspace that holds most */
     char error_dir[512];  /* where the JVM would write its crash report */
     int64_t cancelled_ns; /* monotonic: when that was seen while stopping; 0: not yet */
+    bool still_records;   /* the flight recorder, into the workspace */
     struct jvm_collected *ret;
 };
 
@@ -213,6 +214,7 @@ static int end(struct capture *c, struct err *err)
                  "the recording could not be ended: %.160s; this is what was recorded before%s%.140s",
                  stop_err.text, *before ? "; " : "", before);
     }
+    c->still_records = stopped < 0 && !c->ret->jvm_died && c->ret->by_flight_recorder;
     int rc = read_recording(c, err);
     if (rc < 0 && stopped < 0 && !c->ret->jvm_died) {
         *err = stop_err; /* the reason why there is nothing */
@@ -233,7 +235,7 @@ int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *o
     int rc = jvm_proc_check_jvm(proc, err);
     if (rc < 0) return rc;
     tell(&c, 0, "attaching");
-    jvm_workspace_sweep(proc);
+    if (jvm_flight_end_abandoned(proc, c.o) == 0) jvm_workspace_sweep(proc);
     if ((rc = jvm_workspace_open(proc, &c.ws, err)) < 0) return rc;
     char link[64];
     snprintf(link, sizeof link, "/proc/%d/cwd", (int)proc->pid);
@@ -246,7 +248,10 @@ int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *o
         rc = end(&c, err);
     }
     jvm_asprof_close(&c.as);
-    jvm_workspace_close(&c.ws);
+    if (c.still_records)
+        jvm_workspace_leave(&c.ws);
+    else
+        jvm_workspace_close(&c.ws);
     if (rc == 0 && *ret->note) profile_add_comment(ret->profile, ret->note);
     return rc;
 }

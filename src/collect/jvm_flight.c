@@ -1,6 +1,7 @@
 /* jvm_flight.c - see jvm_flight.h. */
 #include "collect/jvm_flight.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,14 @@
 
 #include "base/clock.h"
 #include "collect/jvm_asprof.h"
+
+#define SETTINGS "procprof.jfc"
+/* Where the JVM puts it when nobody ends it in time. */
+#define LATE     "late.jfr"
+/* The JVM drops what is oldest beyond that; it would be a quarter of it if nothing was said. */
+#define MAX_SIZE "1g"
+
+enum { EXTRA_S = 120, END_ABANDONED_S = 10, END_CANCELLED_S = 5 };
 
 /* A JVM that still starts is given some seconds to know the command. */
 static int jcmd(struct jvm_flight *f, const char *command, struct buf *reply, struct err *err)
@@ -31,6 +40,58 @@ static int java_version(struct jvm_flight *f, struct err *err)
     buf_free(&reply);
     return rc < 0 ? rc : version;
 }
+
+/* ---- recordings that are there ---- */
+
+static const char workspace_prefix[] = "/tmp/."; /* of a workspace's path, before the name of its recording */
+
+static int stop_named(struct jvm_flight *f, const char *name, struct err *err)
+{
+    struct buf text = {0}, reply = {0};
+    buf_printf(&text, "JFR.stop name=%s", name);
+    int rc = jcmd(f, buf_cstr(&text), &reply, err);
+    buf_free(&text);
+    buf_free(&reply);
+    return rc;
+}
+
+/* Ends those of a procprof that is gone. ERR_BUSY: one whose owner is there began before number own_id. Of
+ * two that begin at the same moment, that lets one go on. */
+static int look_at_others(struct jvm_flight *f, unsigned own_id, struct err *err)
+{
+    struct buf reply = {0};
+    int rc = jcmd(f, "JFR.check", &reply, err);
+    char *rest = NULL;
+    for (char *line = rc < 0 ? NULL : strtok_r((char *)buf_cstr(&reply), "\n", &rest); line && rc == 0;
+         line = strtok_r(NULL, "\n", &rest)) {
+        unsigned id;
+        char name[sizeof f->name], path[sizeof name + sizeof workspace_prefix];
+        if (sscanf(line, "Recording %u: name=%95s", &id, name) != 2 || !strcmp(name, f->name) ||
+            !strstr(line, "(running)"))
+            continue;
+        snprintf(path, sizeof path, "%s%s", workspace_prefix, name);
+        if (!jvm_workspace_is_ours(path)) continue;
+        if (jvm_workspace_is_abandoned(f->proc, path))
+            rc = stop_named(f, name, err);
+        else if (id < own_id)
+            rc = err_set(err, ERR_BUSY,
+                         "the flight recorder of JVM %d records for another procprof; it is left alone. Try "
+                         "again later",
+                         (int)f->proc->pid);
+    }
+    buf_free(&reply);
+    return rc == ERR_INPUT ? 0 : rc; /* a JVM without it says so when it is to start */
+}
+
+int jvm_flight_end_abandoned(const struct jvm_proc *proc, const struct jvm_collect_options *o)
+{
+    struct jvm_flight f = {
+        .proc = proc,
+        .attach = {.timeout_s = END_ABANDONED_S, .is_cancelled = o->is_cancelled, .context = o->context}};
+    return jvm_workspace_any_abandoned(proc, SETTINGS) ? look_at_others(&f, 0, NULL) : 0;
+}
+
+/* ---- a recording of our own ---- */
 
 /* setting: one more than these; NULL: none */
 static void add_event(struct buf *xml, const char *name, const char *setting, const char *value)
@@ -68,6 +129,25 @@ static void write_settings(struct buf *xml, unsigned events, const struct jvm_co
                  "</event>\n</configuration>\n");
 }
 
+static int begin_recording(struct jvm_flight *f, const char *command, struct err *err)
+{
+    static const char started[] = "Started recording ";
+    struct buf reply = {0};
+    int rc = jcmd(f, command, &reply, err);
+    const char *at = rc < 0 ? NULL : strstr(buf_cstr(&reply), started);
+    if (at)
+        rc = look_at_others(f, (unsigned)strtoul(at + sizeof started - 1, NULL, 10), err);
+    else if (rc == 0)
+        rc = err_set(err, ERR_UNSUPPORTED, "the flight recorder of JVM %d did not start: %.200s",
+                     (int)f->proc->pid, buf_cstr(&reply));
+    buf_free(&reply);
+    if (rc < 0 && (at || rc == ERR_TIMEOUT)) { /* it runs, or may do so: not for us */
+        f->attach = (struct jvm_attach_options){.timeout_s = END_CANCELLED_S};
+        (void)stop_named(f, f->name, NULL);
+    }
+    return rc;
+}
+
 int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const struct jvm_workspace *ws,
                      const struct jvm_collect_options *o, char *note, size_t note_size, struct err *err)
 {
@@ -75,7 +155,7 @@ int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const st
         .proc = proc,
         .ws = ws,
         .attach = {.timeout_s = 60, .is_cancelled = o->is_cancelled, .context = o->context}};
-    snprintf(f->name, sizeof f->name, "procprof-%d-%s", (int)getpid(), ws->seen + strlen(ws->seen) - 6);
+    snprintf(f->name, sizeof f->name, "%s", ws->seen + strlen(workspace_prefix));
     unsigned events = o->events ? o->events : JVM_EVENT_CPU,
              known = JVM_EVENT_CPU | JVM_EVENT_ALLOC | JVM_EVENT_LOCK;
     if (!(events & known))
@@ -85,20 +165,23 @@ int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const st
     if (version < 0) return version;
     bool is_timer_taken = jvm_asprof_is_loaded(proc);
     f->by_cpu_time = version >= 25 && !is_timer_taken;
+    int rc = look_at_others(f, UINT_MAX, err);
+    if (rc < 0) return rc;
     struct buf text = {0}, reply = {0};
     write_settings(&text, events, o, f->by_cpu_time);
-    int rc = jvm_workspace_write(ws, "procprof.jfc", text.data, text.len, err);
+    rc = jvm_workspace_write(ws, SETTINGS, text.data, text.len, err);
     text.len = 0;
     buf_printf(&text, "JFR.configure stackdepth=%u",
                o->jstack_depth && o->jstack_depth < 2048 ? o->jstack_depth : 512);
     if (rc == 0)
         (void)jcmd(f, buf_cstr(&text), &reply, NULL); /* once it has recorded, it keeps the depth it had */
     text.len = 0;
-    buf_printf(&text, "JFR.start name=%s settings=%s/procprof.jfc disk=true", f->name, ws->seen);
-    if (rc == 0) rc = jcmd(f, buf_cstr(&text), &reply, err);
-    if (rc == 0 && !strstr(buf_cstr(&reply), "Started recording"))
-        rc = err_set(err, ERR_UNSUPPORTED, "the flight recorder of JVM %d did not start: %.200s",
-                     (int)proc->pid, buf_cstr(&reply));
+    double duration_s = o->duration_s > 0 ? o->duration_s : 30;
+    buf_printf(&text,
+               "JFR.start name=%s settings=%s/" SETTINGS " disk=true maxsize=" MAX_SIZE
+               " duration=%ds filename=%s/" LATE,
+               f->name, ws->seen, (int)duration_s + EXTRA_S, ws->seen);
+    if (rc == 0) rc = begin_recording(f, buf_cstr(&text), err);
     snprintf(note, note_size, "sampled by the JVM's own flight recorder: only Java frames%s%s%s",
              !(events & JVM_EVENT_CPU) ? ""
              : f->by_cpu_time          ? ", CPU time by the JVM's timers"

@@ -86,8 +86,13 @@ void jvm_workspace_close(struct jvm_workspace *ws)
             real[n] = 0;
             if (strstr(real, "/" PREFIX)) rmdir(real);
         }
-        close(ws->fd);
     }
+    jvm_workspace_leave(ws);
+}
+
+void jvm_workspace_leave(struct jvm_workspace *ws)
+{
+    if (ws->fd >= 0) close(ws->fd);
     if (ws->lock_fd >= 0) close(ws->lock_fd);
     ws->fd = ws->lock_fd = -1;
 }
@@ -168,20 +173,48 @@ bool jvm_workspace_is_abandoned(const struct jvm_proc *proc, const char *path)
     return true;
 }
 
-void jvm_workspace_sweep(const struct jvm_proc *proc)
+/* Calls see for every folder whose owner is gone, of this JVM or of one that is gone too: another JVM may
+ * still write to its own. Stops when it returns true, and returns that. */
+static bool each_abandoned(const struct jvm_proc *proc,
+                           bool (*see)(const struct jvm_proc *proc, const char *name, int fd,
+                                       const void *context),
+                           const void *context)
 {
     DIR *dir = opendir(jvm_proc_path(proc, "/tmp").text);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
+    bool found = false;
+    for (struct dirent *e; dir && !found && (e = readdir(dir));) {
         if (strncmp(e->d_name, PREFIX, strlen(PREFIX))) continue;
-        /* Another JVM may still write to it: only those of this JVM, and those of JVMs that are gone. */
         int of_pid = atoi(e->d_name + strlen(PREFIX));
         if (of_pid != proc->ns_pid && access(jvm_proc_path(proc, "/proc/%d", of_pid).text, F_OK) == 0)
             continue;
         int fd = open_abandoned(proc, e->d_name);
         if (fd < 0) continue;
-        empty_folder(fd);
+        found = see(proc, e->d_name, fd, context);
         close(fd);
-        rmdir(jvm_proc_path(proc, "/tmp/%s", e->d_name).text);
     }
     if (dir) closedir(dir);
+    return found;
+}
+
+static bool has_file(const struct jvm_proc *proc, const char *name, int fd, const void *file)
+{
+    return atoi(name + strlen(PREFIX)) == proc->ns_pid && faccessat(fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool jvm_workspace_any_abandoned(const struct jvm_proc *proc, const char *with_file)
+{
+    return each_abandoned(proc, has_file, with_file);
+}
+
+static bool remove_folder(const struct jvm_proc *proc, const char *name, int fd, const void *context)
+{
+    (void)context;
+    empty_folder(fd);
+    rmdir(jvm_proc_path(proc, "/tmp/%s", name).text);
+    return false;
+}
+
+void jvm_workspace_sweep(const struct jvm_proc *proc)
+{
+    each_abandoned(proc, remove_folder, NULL);
 }

@@ -20,6 +20,8 @@ struct jvm_workspace {
 
 int jvm_workspace_open(const struct jvm_proc *proc, struct jvm_workspace *ret, struct err *err);
 void jvm_workspace_close(struct jvm_workspace *ws); /* with all that is in it */
+/* Lets go of it while the JVM still writes there: jvm_workspace_sweep removes it later. */
+void jvm_workspace_leave(struct jvm_workspace *ws);
 
 /* ERR_NOT_FOUND when there is no such file, or it is empty. */
 int jvm_workspace_read(const struct jvm_workspace *ws, const char *name, size_t max_bytes,
@@ -32,6 +34,9 @@ void jvm_workspace_remove(const struct jvm_workspace *ws, const char *name);
 bool jvm_workspace_is_abandoned(const struct jvm_proc *proc, const char *path);
 /* Is it a path in any workspace? */
 bool jvm_workspace_is_ours(const char *path);
+
+/* Is there one of this JVM whose owner is gone, with a file of that name in it? */
+bool jvm_workspace_any_abandoned(const struct jvm_proc *proc, const char *with_file);
 
 /* Removes the folders of owners that are gone. */
 void jvm_workspace_sweep(const struct jvm_proc *proc);
