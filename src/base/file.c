@@ -53,6 +53,100 @@ int file_read_fd(int fd, const char *name, size_t max_bytes, struct bytes *ret_b
     return 0;
 }
 
+enum { MAX_COPY_IN_MEMORY_BYTES = 64 << 20, COPY_STEP_BYTES = 1 << 20 };
+
+static int open_unnamed(void)
+{
+    const char *dir = getenv("TMPDIR");
+    if (!dir || !*dir) dir = "/tmp";
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) return fd;
+    char *path = mem_printf("%s/procprof-XXXXXX", dir); /* a file system that has no unnamed ones */
+    fd = mkostemp(path, O_CLOEXEC);
+    int why = errno;
+    if (fd >= 0) unlink(path);
+    mem_free(path);
+    errno = why;
+    return fd;
+}
+
+/* Up to n bytes: fewer at the end of the file. -1 and errno. */
+static ssize_t read_fully(int fd, uint8_t *into, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = read(fd, into + done, n - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+static bool is_all_zero(const uint8_t *data, size_t n)
+{
+    return n && data[0] == 0 && !memcmp(data, data + 1, n - 1);
+}
+
+/* Copies at most `size` bytes from where `from` stands; *ret_len were there. Zeros become a hole: a file that
+ * is large only in name takes no place here either. 0, or an errno. */
+static int copy_to(int to, int from, size_t size, size_t *ret_len)
+{
+    uint8_t *step = mem_alloc(COPY_STEP_BYTES);
+    size_t len = 0;
+    int why = 0;
+    while (!why && len < size) {
+        ssize_t n = read_fully(from, step, size - len < COPY_STEP_BYTES ? size - len : COPY_STEP_BYTES);
+        if (n < 0) why = errno;
+        if (n <= 0) break;
+        for (ssize_t done = is_all_zero(step, (size_t)n) ? n : 0; !why && done < n;) {
+            ssize_t wrote = pwrite(to, step + done, (size_t)(n - done), (off_t)len + done);
+            if (wrote > 0)
+                done += wrote;
+            else if (errno != EINTR)
+                why = errno;
+        }
+        len += (size_t)n;
+    }
+    if (!why && ftruncate(to, (off_t)len) < 0) why = errno;
+    mem_free(step);
+    *ret_len = len;
+    return why;
+}
+
+int file_read_foreign_fd(int fd, const char *name, size_t max_bytes, struct bytes *ret_bytes, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0) return err_errno(err, errno, "%s: cannot stat", name);
+    if (!S_ISREG(st.st_mode)) return err_set(err, ERR_IO, "%s: is not a file", name);
+    if ((uint64_t)st.st_size > max_bytes)
+        return err_set(err, ERR_LIMIT, "%s: %lld bytes, more than the limit of %zu", name,
+                       (long long)st.st_size, max_bytes);
+    size_t size = (size_t)st.st_size, len = 0;
+    if (size <= MAX_COPY_IN_MEMORY_BYTES) {
+        uint8_t *data = mem_alloc(size + 1);
+        ssize_t n = read_fully(fd, data, size);
+        if (n < 0) {
+            int why = errno;
+            mem_free(data);
+            return err_errno(err, why, "%s: cannot read", name);
+        }
+        *ret_bytes = (struct bytes){.data = data, .len = (size_t)n};
+        return 0;
+    }
+    int copy = open_unnamed();
+    if (copy < 0) return err_errno(err, errno, "%s: no room for a copy of %zu bytes", name, size);
+    int why = copy_to(copy, fd, size, &len);
+    void *map = why || !len ? MAP_FAILED : mmap(NULL, len, PROT_READ, MAP_PRIVATE, copy, 0);
+    if (!why && len && map == MAP_FAILED) why = errno;
+    close(copy);
+    if (why) return err_errno(err, why, "%s: cannot copy its %zu bytes", name, size);
+    *ret_bytes = (struct bytes){0};
+    if (len) *ret_bytes = (struct bytes){.data = map, .len = len, .mapped_bytes = len};
+    return 0;
+}
+
 int file_read(const char *path, size_t max_bytes, struct bytes *ret_bytes, struct err *err)
 {
     if (!strcmp(path, "-")) return file_read_fd(0, "standard input", max_bytes, ret_bytes, err);

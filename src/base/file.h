@@ -24,6 +24,11 @@ struct bytes { /* all zero: none. Release with bytes_free. */
 int file_read(const char *path, size_t max_bytes, struct bytes *ret_bytes, struct err *err);
 int file_read_fd(int fd, const char *name_for_errors, size_t max_bytes, struct bytes *ret_bytes,
                  struct err *err);
+/* The same for a file of somebody who is not trusted: never a mapping of it, which would end us by SIGBUS
+ * when its owner cuts it short. What it holds now is copied; a large one into an unnamed file in $TMPDIR or
+ * /tmp, and that is mapped. Only a regular file (ERR_IO). */
+int file_read_foreign_fd(int fd, const char *name_for_errors, size_t max_bytes, struct bytes *ret_bytes,
+                         struct err *err);
 void bytes_free(struct bytes *bytes);
 
 /* Writes a temporary file beside path, syncs it when durable is asked for, renames it into place. A link

@@ -107,7 +107,7 @@ int jvm_workspace_read(const struct jvm_workspace *ws, const char *name, size_t 
         return err_set(err, ERR_NOT_FOUND, "the JVM %d wrote nothing to %s/%s", (int)ws->proc->pid, ws->seen,
                        name);
     }
-    int rc = file_read_fd(fd, name, max_bytes, ret_bytes, err);
+    int rc = file_read_foreign_fd(fd, name, max_bytes, ret_bytes, err);
     close(fd);
     return rc;
 }

@@ -23,7 +23,8 @@ void jvm_workspace_close(struct jvm_workspace *ws); /* with all that is in it */
 /* Lets go of it while the JVM still writes there: jvm_workspace_sweep removes it later. */
 void jvm_workspace_leave(struct jvm_workspace *ws);
 
-/* ERR_NOT_FOUND when there is no such file, or it is empty. */
+/* A copy: the JVM may do with its file what it likes. ERR_NOT_FOUND when there is no such file, or it is
+ * empty. */
 int jvm_workspace_read(const struct jvm_workspace *ws, const char *name, size_t max_bytes,
                        struct bytes *ret_bytes, struct err *err);
 int jvm_workspace_write(const struct jvm_workspace *ws, const char *name, const void *data, size_t len,
