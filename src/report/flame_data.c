@@ -144,7 +144,16 @@ static void tree_build(struct tree *t)
     *VEC_PUSH(t->nodes, t->n_nodes, t->cap_nodes) = (struct node){0};
     path = mem_grow(path, &cap_path, 1, sizeof *path);
     path[0] = 0;
+    enum { AHEAD = 12 }; /* sorted, they lie anywhere in memory */
     for (size_t i = 0; i < t->stacks.n; i++) {
+        if (i + 2 * AHEAD < t->stacks.n) {
+            __builtin_prefetch(&t->stacks.starts[order[i + 2 * AHEAD]]);
+            struct flame_stack_view next = flame_stack_view(&t->stacks, order[i + AHEAD]);
+            __builtin_prefetch(next.items);
+            __builtin_prefetch(next.items + 16);
+            __builtin_prefetch(next.items + 32);
+            __builtin_prefetch(t->values + (size_t)order[i + AHEAD] * t->n_values);
+        }
         struct flame_stack_view stack = flame_stack_view(&t->stacks, order[i]);
         const int64_t *more = t->values + (size_t)order[i] * t->n_values;
         size_t common = flame_stack_common(&stack, &before);

@@ -1,8 +1,9 @@
 /* flame_sort.c - see flame_sort.h.
  *
- * Two items at a time make a key; what has equal keys is sorted on by the next two, past all that is shared.
- * The ranges still to be sorted wait in an array: depth of stacks costs no depth of calls. Many stacks are
- * sorted in parts, one for each core, and the parts are merged.
+ * As many items as 64 bits have room for make a key (four, where no item is above 65,534); what has equal
+ * keys is sorted on by the next ones, past all that is shared. The ranges still to be sorted wait in an
+ * array: depth of stacks costs no depth of calls. Many stacks are sorted in parts, one for each core, and the
+ * parts are merged.
  */
 #include "report/flame_sort.h"
 
@@ -12,7 +13,7 @@
 #include "base/parallel.h"
 
 struct keyed {
-    uint64_t key; /* two items, each + 1; 0: the stack has ended */
+    uint64_t key; /* items, each + 1, the first one highest; 0: the stack has ended */
     uint32_t stack;
 };
 
@@ -22,6 +23,7 @@ struct range {
 
 struct sorting {
     const struct flame_stacks *s;
+    unsigned item_bits, key_items;
     struct keyed *items;
     struct range *todo;
     size_t n_todo, cap_todo;
@@ -44,10 +46,13 @@ void flame_stacks_free(struct flame_stacks *s)
     *s = (struct flame_stacks){0};
 }
 
-static uint64_t key_at(struct flame_stack_view v, size_t depth)
+static uint64_t key_at(const struct sorting *x, uint32_t stack, size_t depth)
 {
-    uint64_t high = depth < v.n ? (uint64_t)v.items[depth] + 1 : 0;
-    return high << 32 | (depth + 1 < v.n ? v.items[depth + 1] + 1 : 0);
+    struct flame_stack_view v = flame_stack_view(x->s, stack);
+    uint64_t key = 0;
+    for (size_t i = depth; i < depth + x->key_items; i++)
+        key = key << x->item_bits | (i < v.n ? (uint64_t)v.items[i] + 1 : 0);
+    return key;
 }
 
 static inline bool is_less(struct keyed a, struct keyed b)
@@ -145,15 +150,15 @@ static void sort_range(struct sorting *x, struct range r)
 {
     struct keyed *items = x->items;
     r.depth += shared_by_all(x, &r);
-    for (size_t i = r.from; i < r.to; i++)
-        items[i].key = key_at(flame_stack_view(x->s, items[i].stack), r.depth);
+    for (size_t i = r.from; i < r.to; i++) items[i].key = key_at(x, items[i].stack, r.depth);
     sort_keys(items + r.from, r.to - r.from, 2 * (64 - (unsigned)__builtin_clzll(r.to - r.from)));
     for (size_t i = r.from; i < r.to;) {
         size_t end = i + 1;
         while (end < r.to && items[end].key == items[i].key) end++;
-        bool ended = !(uint32_t)items[i].key; /* within these two items: so they are equal */
+        /* Within these items: so they are equal. */
+        bool ended = !(items[i].key & (UINT64_MAX >> (64 - x->item_bits)));
         if (end - i > 1 && !ended)
-            *VEC_PUSH(x->todo, x->n_todo, x->cap_todo) = (struct range){i, end, r.depth + 2};
+            *VEC_PUSH(x->todo, x->n_todo, x->cap_todo) = (struct range){i, end, r.depth + x->key_items};
         i = end;
     }
 }
@@ -166,6 +171,7 @@ struct parts {
     const struct flame_stacks *s;
     size_t starts[MAX_PARTS + 1]; /* part i is [starts[i], starts[i + 1]) */
     size_t n;
+    unsigned item_bits;
     struct keyed *items;
     uint32_t *from, *to; /* of a round of merging: sorted parts, and each two of them as one */
 };
@@ -174,7 +180,8 @@ static void sort_part(void *context, size_t i, unsigned worker)
 {
     (void)worker;
     struct parts *p = context;
-    struct sorting x = {.s = p->s, .items = p->items};
+    struct sorting x = {
+        .s = p->s, .item_bits = p->item_bits, .key_items = 64 / p->item_bits, .items = p->items};
     if (p->starts[i + 1] - p->starts[i] > 1)
         *VEC_PUSH(x.todo, x.n_todo, x.cap_todo) = (struct range){p->starts[i], p->starts[i + 1], 0};
     while (x.n_todo) sort_range(&x, x.todo[--x.n_todo]);
@@ -203,11 +210,19 @@ static void merge_pair(void *context, size_t i, unsigned worker)
     }
 }
 
+/* For the largest item, and one more. */
+static unsigned bits_of_items(const struct flame_stacks *s)
+{
+    uint64_t any = 1; /* an item + 1 sets no bit above its highest, or the one beside it */
+    for (size_t i = 0; i < s->n_items; i++) any |= (uint64_t)s->items[i] + 1;
+    return 64 - (unsigned)__builtin_clzll(any);
+}
+
 uint32_t *flame_stacks_sort(const struct flame_stacks *s)
 {
     unsigned width = parallel_width();
     size_t most = s->n / MIN_PART ? s->n / MIN_PART : 1;
-    struct parts p = {.s = s, .n = most < width ? most : width};
+    struct parts p = {.s = s, .n = most < width ? most : width, .item_bits = bits_of_items(s)};
     p.items = mem_array(s->n, sizeof *p.items);
     p.from = mem_array(s->n, sizeof *p.from);
     for (size_t i = 0; i <= p.n; i++) p.starts[i] = s->n * i / p.n;
