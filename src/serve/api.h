@@ -8,8 +8,8 @@
 /* api_session.c */
 http_handler api_session, api_login, api_logout;
 /* api_nodes.c */
-http_handler api_nodes, api_node_add, api_node_drop, api_node_type, api_collect, api_job, api_settings,
-    api_setting_set;
+http_handler api_nodes, api_node_add, api_node_drop, api_node_type, api_collect, api_job, api_failures,
+    api_settings, api_setting_set;
 void api_job_json(struct site *site, int64_t id, struct buf *out); /* nothing when there is none */
 /* api_profiles.c */
 http_handler api_profiles, api_raw, api_timeline, api_flame, api_top, api_dot, api_source, api_export,

@@ -268,3 +268,19 @@ void api_setting_set(struct http_request *q, struct http_answer *a)
     }
     mem_free(o);
 }
+
+void api_failures(struct http_request *q, struct http_answer *a)
+{
+    struct collector_failure *list = mem_array(COLLECTOR_MAX_FAILURES, sizeof *list);
+    size_t n = q->site->collector ? collector_failures(q->site->collector, list) : 0;
+    buf_str(&a->body, "{\"failures\":[");
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&a->body, "%s{\"time_ms\":%lld,\"node\":%d,\"type\":\"%s\",\"requested\":%s,\"error\":",
+                   i ? "," : "", (long long)list[i].time_ms, list[i].node, profile_type_name(list[i].type),
+                   list[i].is_job ? "true" : "false");
+        buf_json(&a->body, list[i].error, strlen(list[i].error));
+        buf_char(&a->body, '}');
+    }
+    buf_str(&a->body, "]}");
+    mem_free(list);
+}

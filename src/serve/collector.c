@@ -331,6 +331,24 @@ static void start_waiting(struct collector *c, struct member *m, struct capture 
     }
 }
 
+/* With the lock. */
+static void note_failure(struct collector *c, const struct capture *cap, const char *error)
+{
+    struct collector_failure *f = &c->failures[c->n_failed++ % COLLECTOR_MAX_FAILURES];
+    *f = (struct collector_failure){
+        .time_ms = wall_ms(), .node = cap->facts.node.id, .type = cap->facts.type, .is_job = cap->job != 0};
+    snprintf(f->error, sizeof f->error, "%s", error);
+}
+
+size_t collector_failures(struct collector *c, struct collector_failure failures[COLLECTOR_MAX_FAILURES])
+{
+    pthread_mutex_lock(&c->lock);
+    size_t n = c->n_failed < COLLECTOR_MAX_FAILURES ? (size_t)c->n_failed : COLLECTOR_MAX_FAILURES;
+    for (size_t i = 0; i < n; i++) failures[i] = c->failures[(c->n_failed - 1 - i) % COLLECTOR_MAX_FAILURES];
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
 /* code: 0, CAPTURE_EMPTY, or a negative one. */
 void capture_ended(struct capture *cap, int code, const struct store_profile *p, const char *error)
 {
@@ -373,7 +391,7 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
     if (n_busy)
         c->n_missed++;
     else if (code < 0)
-        c->n_failed++;
+        note_failure(c, cap, error);
     else if (code)
         c->n_empty++;
     else
@@ -386,11 +404,12 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
         m->waiting = NULL;
         if (next) start_waiting(c, m, next);
     }
-    bool is_told = (failures <= 1 || cap->job) && n_busy <= 1 && !c->stopping;
+    bool is_told = n_busy <= 1 && !c->stopping, is_again = failures > 1 && !cap->job;
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
-    /* A server without a frontend beside it is nothing to warn of. */
-    enum log_level level = cap->facts.node.is_self && code == ERR_NOT_FOUND ? LOG_DEBUG_ : LOG_WARN_;
+    /* A server without a frontend beside it is nothing to warn of; nor is a node that is still gone. */
+    bool is_quiet = is_again || (cap->facts.node.is_self && code == ERR_NOT_FOUND);
+    enum log_level level = is_quiet ? LOG_DEBUG_ : LOG_WARN_;
     if (code < 0 && is_told)
         server_log(level, "%s %s of node %d (%s) failed: %s", cap->job ? "requested" : "scheduled",
                    profile_type_name(type), node, cap->facts.node.name, error);

@@ -59,6 +59,17 @@ int collector_collect(struct collector *c, int32_t node, enum profile_type type,
                       int64_t *ret_job, struct err *err);
 int collector_job(struct collector *c, int64_t id, struct collector_job *ret_job); /* or ERR_NOT_FOUND */
 
+enum { COLLECTOR_MAX_FAILURES = 200 };
+struct collector_failure {
+    int64_t time_ms; /* wall clock, of its end */
+    int32_t node;
+    enum profile_type type;
+    bool is_job; /* somebody asked for it; else it was scheduled */
+    char error[240];
+};
+/* The last captures that failed, newest first, also when later ones went well. Returns how many. */
+size_t collector_failures(struct collector *c, struct collector_failure failures[COLLECTOR_MAX_FAILURES]);
+
 void collector_metrics(struct collector *c, struct buf *out); /* Prometheus text */
 
 #endif

@@ -75,6 +75,8 @@ struct collector {
     unsigned n_captures;    /* under way, with their decoding */
     unsigned n_own_threads; /* sessions of JVMs */
     uint64_t n_started, n_published, n_empty, n_failed, n_missed, n_heartbeats;
+    struct collector_failure
+        failures[COLLECTOR_MAX_FAILURES]; /* a ring: the next one goes to n_failed % its size */
     unsigned random_state;
 };
 

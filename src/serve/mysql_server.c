@@ -373,8 +373,8 @@ int mysql_server_start_backend(const struct sql_backend *backend, const struct m
 int mysql_server_start(struct cluster *cluster, const struct mysql_options *options,
                        struct mysql_server **ret_server, struct err *err)
 {
-    struct sql_cluster *own =
-        sql_cluster_new(cluster, options->store, options->snapshot_dir, options->symbol_search);
+    struct sql_cluster *own = sql_cluster_new(cluster, options->store, options->collector,
+                                              options->snapshot_dir, options->symbol_search);
     int rc = mysql_server_start_backend(sql_cluster_backend(own), options, ret_server, err);
     if (rc)
         sql_cluster_free(own);

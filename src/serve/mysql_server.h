@@ -7,11 +7,13 @@
 #include "serve/sql_backend.h"
 
 struct cluster;
+struct collector;
 struct store;
 struct mysql_server;
 
 struct mysql_options {                /* all zero: the defaults */
     struct store *store;              /* of the profiles that SELECT can see; NULL: none */
+    struct collector *collector;      /* of the failures; NULL: none */
     const char *host;                 /* NULL: 127.0.0.1 */
     int port;                         /* 0: any free one; see mysql_server_port */
     const char *tls_cert, *tls_key;   /* PEM files; both or none */

@@ -237,6 +237,7 @@ static int start_listeners(struct server *s, const struct server_options *o, str
     int bad = http_server_start(&s->site, &http, &s->http, err);
     if (!bad) {
         struct mysql_options mysql = {.store = s->site.store,
+                                      .collector = s->site.collector,
                                       .host = host,
                                       .port = (int)cluster_setting_int(c, CONF_QUERY_PORT),
                                       .tls_cert = *cert ? cert : NULL,

@@ -31,6 +31,7 @@ static const struct http_route routes[] = {
     {"POST", "/api/v1/open", NEED_LOOK, api_open, (size_t)256 << 20},
     {"POST", "/api/v1/collect", NEED_ACT, api_collect, 0},
     {"GET", "/api/v1/jobs/#", NEED_LOOK, api_job, 0},
+    {"GET", "/api/v1/failures", NEED_LOOK, api_failures, 0},
     {"GET", "/api/v1/timeline", NEED_LOOK, api_timeline, 0},
     {"GET", "/api/v1/events", NEED_LOOK, api_events, 0},
     {"GET", "/api/v1/settings", NEED_LOOK, api_settings, 0},

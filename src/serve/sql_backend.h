@@ -59,6 +59,13 @@ struct sql_profile {
     const char *file, *sample_types;
 };
 
+struct sql_failure {
+    int64_t time_ms;
+    uint64_t node_id;
+    const char *type, *error;
+    bool is_requested;
+};
+
 struct sql_property {
     const char *key, *value;
 };
@@ -112,6 +119,10 @@ struct sql_backend {
 
     /* Those that are kept, newest first. NULL: none are. */
     int (*profiles)(void *context, struct arena *arena, struct sql_profile **ret_profiles, size_t *ret_n,
+                    struct err *err);
+
+    /* The last captures that failed, newest first. NULL: nothing is collected. */
+    int (*failures)(void *context, struct arena *arena, struct sql_failure **ret_failures, size_t *ret_n,
                     struct err *err);
 
     /* detail: what exactly ("": the target says it all); failure: why it was not done, NULL when it was. */

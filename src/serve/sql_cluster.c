@@ -11,12 +11,14 @@
 #include "collect/jvm_collect.h"
 #include "collect/jvm_find.h"
 #include "serve/cluster.h"
+#include "serve/collector.h"
 #include "store/store.h"
 #include "symbol/symbol.h"
 
 struct sql_cluster {
     struct cluster *cluster;
-    struct store *store; /* NULL: no profiles are kept */
+    struct store *store;         /* NULL: no profiles are kept */
+    struct collector *collector; /* NULL: none are collected */
     struct sql_backend backend;
     char *snapshot_dir;
 };
@@ -226,6 +228,26 @@ static int list_profiles(void *context, struct arena *arena, struct sql_profile 
     return 0;
 }
 
+static int list_failures(void *context, struct arena *arena, struct sql_failure **ret_failures, size_t *ret_n,
+                         struct err *err)
+{
+    (void)err;
+    struct collector *collector = ((struct sql_cluster *)context)->collector;
+    struct collector_failure *failures = mem_array(COLLECTOR_MAX_FAILURES, sizeof *failures);
+    size_t n = collector ? collector_failures(collector, failures) : 0;
+    struct sql_failure *out = arena_array(arena, n + 1, sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (struct sql_failure){.time_ms = failures[i].time_ms,
+                                      .node_id = (uint64_t)failures[i].node,
+                                      .type = profile_type_name(failures[i].type),
+                                      .error = arena_strdup(arena, failures[i].error),
+                                      .is_requested = failures[i].is_job};
+    mem_free(failures);
+    *ret_failures = out;
+    *ret_n = n;
+    return 0;
+}
+
 /* ---- settings ---- */
 
 static int list_settings(void *context, struct arena *arena, struct sql_setting **ret_settings, size_t *ret_n,
@@ -342,12 +364,13 @@ static void audit(void *context, const char *user, const char *peer, const char 
                   target, *detail ? ": " : "", detail);
 }
 
-struct sql_cluster *sql_cluster_new(struct cluster *cluster, struct store *store, const char *snapshot_dir,
-                                    const char *const *symbol_search)
+struct sql_cluster *sql_cluster_new(struct cluster *cluster, struct store *store, struct collector *collector,
+                                    const char *snapshot_dir, const char *const *symbol_search)
 {
     struct sql_cluster *c = mem_zalloc(sizeof *c);
     c->cluster = cluster;
     c->store = store;
+    c->collector = collector;
     c->snapshot_dir = snapshot_dir ? mem_strdup(snapshot_dir) : NULL;
     c->backend = (struct sql_backend){
         .context = c,
@@ -368,6 +391,7 @@ struct sql_cluster *sql_cluster_new(struct cluster *cluster, struct store *store
         .node_call = node_call,
         .jvm_profile = jvm_profile,
         .profiles = list_profiles,
+        .failures = list_failures,
         .audit = audit,
         .snapshot_dir = c->snapshot_dir,
         .symbols = symbolizer_new(&(struct symbol_options){.search = symbol_search}),

@@ -5,12 +5,13 @@
 #include "serve/sql_backend.h"
 
 struct cluster;
+struct collector;
 struct store;
 struct sql_cluster;
 
-/* store NULL: no profiles to be seen. Both must outlive it. */
-struct sql_cluster *sql_cluster_new(struct cluster *cluster, struct store *store, const char *snapshot_dir,
-                                    const char *const *symbol_search);
+/* store, collector NULL: no profiles, no failures to be seen. All must outlive it. */
+struct sql_cluster *sql_cluster_new(struct cluster *cluster, struct store *store, struct collector *collector,
+                                    const char *snapshot_dir, const char *const *symbol_search);
 const struct sql_backend *sql_cluster_backend(const struct sql_cluster *c); /* as long as c */
 void sql_cluster_free(struct sql_cluster *c);                               /* NULL is fine */
 

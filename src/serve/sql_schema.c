@@ -76,6 +76,20 @@ static int fill_profiles(struct sql_session *s, struct sql_table *t, struct err 
     return rc;
 }
 
+static int fill_failures(struct sql_session *s, struct sql_table *t, struct err *err)
+{
+    struct sql_failure *failures;
+    size_t n = 0;
+    struct arena *a = t->arena;
+    if (!s->backend->failures) return 0;
+    int rc = s->backend->failures(s->backend->context, a, &failures, &n, err);
+    for (size_t i = 0; !rc && i < n; i++)
+        add_row(t, (const char *const[]){sql_time_text(a, failures[i].time_ms / 1000),
+                                         number(a, (int64_t)failures[i].node_id), failures[i].type,
+                                         failures[i].is_requested ? "true" : "false", failures[i].error});
+    return rc;
+}
+
 /* ---- what clients ask about a server ---- */
 
 static int fill_schemata(struct sql_session *s, struct sql_table *t, struct err *err)
@@ -189,6 +203,8 @@ const struct sql_schema_table sql_schema_tables[] = {
      .may = LOOK},
     {OWN_SCHEMA, "compute_nodes", SQL_COMPUTE_NODE_COLUMNS, .rows = SQL_ROWS_OF_SHOW,
      .show = SQL_SHOW_COMPUTE_NODES, .may = LOOK},
+    {OWN_SCHEMA, "failures", "time:t,node_id:i,type,requested,error", .rows = SQL_ROWS_FILLED,
+     .fill = fill_failures, .may = LOOK},
     {OWN_SCHEMA, "frontends", SQL_FRONTEND_COLUMNS, .rows = SQL_ROWS_OF_SHOW, .show = SQL_SHOW_FRONTENDS,
      .may = LOOK},
     {OWN_SCHEMA, "nodes", "id:i,kind,name,host,http_port:i,alive,start_time:t,last_heartbeat:t,version,error",
