@@ -127,9 +127,12 @@ static int run(int argc, char **argv)
     if (!ids.len || (bases.n_items && !base_ids.len)) {
         status = 1;
     } else {
-        char *url = mem_printf("http://%s%s%s:%d/#/view?ids=%s%s%s", strchr(host, ':') ? "[" : "", host,
-                               strchr(host, ':') ? "]" : "", file_server_port(server), buf_cstr(&ids),
-                               base_ids.len ? "&base_ids=" : "", base_ids.len ? buf_cstr(&base_ids) : "");
+        char *selection = mem_printf("ids=%s%s%s", buf_cstr(&ids), base_ids.len ? "&base_ids=" : "",
+                                     base_ids.len ? buf_cstr(&base_ids) : "");
+        file_server_select(server, selection);
+        char *url = mem_printf("http://%s%s%s:%d/#/view?%s", strchr(host, ':') ? "[" : "", host,
+                               strchr(host, ':') ? "]" : "", file_server_port(server), selection);
+        mem_free(selection);
         printf("Serving web UI on %s\n", url);
         fflush(stdout);
         if (browser) open_browser(url);

@@ -16,6 +16,8 @@ http_handler api_profiles, api_raw, api_timeline, api_flame, api_top, api_dot, a
     api_open;
 /* api_other.c */
 http_handler api_page_file, api_events, api_metrics, api_healthz;
+/* pprof_pages.c */
+http_handler pprof_page;
 /* starrocks_pages.c */
 http_handler starrocks_page, starrocks_file, starrocks_list, starrocks_raw, starrocks_other;
 

@@ -106,6 +106,12 @@ int file_server_add(struct file_server *s, const char *name, const struct bytes 
     return 0;
 }
 
+void file_server_select(struct file_server *s, const char *selection)
+{
+    mem_free(s->site.file_selection);
+    s->site.file_selection = mem_strdup(selection);
+}
+
 int file_server_port(const struct file_server *s)
 {
     return http_server_port(s->http);
@@ -122,6 +128,7 @@ void file_server_stop(struct file_server *s)
     events_free(s->site.events);
     for (size_t i = 0; i < s->site.n_file_names; i++) mem_free(s->site.file_names[i]);
     mem_free(s->site.file_names);
+    mem_free(s->site.file_selection);
     file_remove_tree(s->dir, NULL);
     mem_free(s->dir);
     mem_free(s->binary);

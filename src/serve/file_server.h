@@ -25,6 +25,8 @@ int file_server_start(const struct file_server_options *options, struct file_ser
  * are copied. */
 int file_server_add(struct file_server *s, const char *name, const struct bytes *bytes, long long *ret_id,
                     struct err *err);
+/* What /ui/... speaks of: "ids=1,2" and, when compared, "&base_ids=3". */
+void file_server_select(struct file_server *s, const char *selection);
 int file_server_port(const struct file_server *s);
 void file_server_stop(struct file_server *s); /* NULL is fine */
 

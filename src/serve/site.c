@@ -37,6 +37,10 @@ static const struct http_route routes[] = {
     {"GET", "/api/v1/settings", NEED_LOOK, api_settings, 0},
     {"POST", "/api/v1/settings", NEED_ADMIN, api_setting_set, 0},
 
+    {"GET", "/ui", NEED_LOOK, pprof_page, 0},
+    {"GET", "/ui/", NEED_LOOK, pprof_page, 0},
+    {"GET", "/ui/@", NEED_LOOK, pprof_page, 0},
+
     {"GET", "/proc_profile", NEED_LOOK, starrocks_page, 0},
     {"GET", "/proc_profile/file", NEED_LOOK, starrocks_file, 0},
     {"GET", "/api/proc_profile/list", NEED_LOOK, starrocks_list, 0},

@@ -24,6 +24,7 @@ struct site {
     /* File mode: names of the files by id, 1 and up */
     char **file_names;
     size_t n_file_names;
+    char *file_selection; /* those that were named, "ids=1,2&base_ids=3"; NULL: not file mode, or not yet */
     int64_t started_ms;
     uint64_t n_requests, n_errors;
 };

@@ -13,6 +13,8 @@
 #include "base/pack.h"
 #include "format/format.h"
 #include "profile/compat.h"
+#include "profile/filter.h"
+#include "report/simple_names.h"
 #include "report/symbolize.h"
 #include "serve/archive.h"
 #include "serve/capture.h"
@@ -220,6 +222,35 @@ static int load_all(struct views *v, const struct store_profile *list, size_t n,
     if (!bad) bad = merge(parts, n_parts, ret, &why);
     if (bad && err) *err = why;
     return bad;
+}
+
+int views_profile(struct views *v, const struct store_profile *list, size_t n,
+                  const struct store_profile *base, size_t n_base, bool want_lines,
+                  struct profile **ret_profile, struct err *err)
+{
+    struct profile *p = NULL, *less = NULL;
+    while (sem_wait(&v->at_work)) continue;
+    int bad = load_all(v, list, n, want_lines, &p, err);
+    if (!bad && n_base) bad = load_all(v, base, n_base, want_lines, &less, err);
+    if (!bad && less) {
+        struct profile *both[] = {p, less};
+        bad = profile_make_compatible(both, 2, err);
+        if (!bad) bad = profile_subtract(&p, less, true, false, err);
+    }
+    if (!bad) profile_simplify_names(p, NAME_SIMPLE, false);
+    if (!bad) bad = profile_drop_uninteresting(p, err);
+    profile_free(less);
+    if (bad)
+        profile_free(p);
+    else
+        *ret_profile = p;
+    sem_post(&v->at_work);
+    return bad;
+}
+
+struct symbolizer *views_symbolizer(struct views *v)
+{
+    return v->symbols;
 }
 
 /* ---- what it is called ---- */

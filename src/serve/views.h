@@ -78,6 +78,13 @@ void view_tag(const struct view_request *r, char tag[33]);
 int views_get(struct views *v, const struct view_request *r, const struct view **ret_view, struct err *err);
 void view_done(struct views *v, const struct view *view);
 
+/* The profiles as one, less the base when there is one, with simple names: what pprof makes its reports of.
+ */
+int views_profile(struct views *v, const struct store_profile *list, size_t n,
+                  const struct store_profile *base, size_t n_base, bool want_lines,
+                  struct profile **ret_profile, struct err *err);
+struct symbolizer *views_symbolizer(struct views *v);
+
 /* Any profile's bytes, not of the store (dropped into the page), as flame data or as a file to keep. */
 int views_open(struct views *v, const void *data, size_t len, const char *name, enum view_kind kind,
                struct buf *out, struct err *err);
