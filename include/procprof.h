@@ -47,7 +47,9 @@ struct pp_options {
  * may be NULL. */
 int pp_agent_start(const struct pp_options *options);
 
-/* Ends it; captures under way are cut short. Does nothing when none runs. */
+/* Ends it: captures under way are cut short (pp_profile returns what it has so far), profilers that count all
+ * the time go off and forget, the address is free again. Waits for this, seconds at most. Does nothing when
+ * none runs. It may be started again. */
 void pp_agent_stop(void);
 
 /* The port it listens at (useful with listen=...:0); 0: none. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/config.h"
@@ -22,14 +23,64 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
+#define STOP_LIMIT_MS 2000 /* for the calls under way */
+
 /* Of the first version of the header: up to its last member. */
 #define FIRST_OPTIONS_BYTES (offsetof(struct pp_options, settings) + sizeof(char *))
 #define FIRST_CAPTURE_BYTES (offsetof(struct pp_capture, format) + sizeof(char *))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* start and stop */
-static bool started, forks_are_watched;
-static char listen_address[256];
+static bool forks_are_watched;
+static _Atomic bool started;
 static _Thread_local struct err last_error;
+
+/* Calls of pp_profile and pp_control under way: the end waits for them. */
+struct call {
+    _Atomic bool cancel;
+    struct call *next;
+};
+static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct call *calls; /* each on the stack of its thread */
+
+static int call_begin(struct call *c)
+{
+    pthread_mutex_lock(&calls_lock);
+    bool may = started;
+    if (may) {
+        c->next = calls;
+        calls = c;
+    }
+    pthread_mutex_unlock(&calls_lock);
+    if (!may) return err_set(&last_error, ERR_UNSUPPORTED, "pp_agent_start has not been called");
+    threads_own_begin(); /* the thread that waits is in no profile */
+    return 0;
+}
+
+static void call_end(struct call *c)
+{
+    threads_own_end();
+    pthread_mutex_lock(&calls_lock);
+    struct call **at = &calls;
+    while (*at != c) at = &(*at)->next;
+    *at = c->next;
+    pthread_mutex_unlock(&calls_lock);
+}
+
+static void calls_cancel(void)
+{
+    pthread_mutex_lock(&calls_lock);
+    started = false;
+    for (struct call *c = calls; c; c = c->next) c->cancel = true;
+    pthread_mutex_unlock(&calls_lock);
+}
+
+static bool calls_are_left(void)
+{
+    pthread_mutex_lock(&calls_lock);
+    bool some = calls != NULL;
+    pthread_mutex_unlock(&calls_lock);
+    return some;
+}
 
 PUBLIC const char *pp_version(void)
 {
@@ -44,7 +95,8 @@ PUBLIC const char *pp_error_text(void)
 /* In the child only the calling thread exists; everything the others held is theirs no more. */
 static void after_fork_in_child(void)
 {
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lock = calls_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    calls = NULL;
     loader_forked();
     epoch_reset(&sampler_epoch);
     sampler_own_tid = 0;
@@ -55,7 +107,7 @@ static void after_fork_in_child(void)
     kinds_forked();
     bool was_started = started;
     started = false;
-    if (was_started && config_flag("fork", false)) agent_follow_fork(listen_address);
+    if (was_started && config_flag("fork", false)) agent_follow_fork();
 }
 
 static int configure(const char *settings, const char *listen, const char *token, struct err *err)
@@ -66,21 +118,36 @@ static int configure(const char *settings, const char *listen, const char *token
     return status;
 }
 
+static int start_locked(struct err *err)
+{
+    if (!forks_are_watched)
+        forks_are_watched = pthread_atfork(loader_before_fork, loader_after_fork, after_fork_in_child) == 0;
+    int status = server_start(config_text("listen", "off"), err);
+    if (status) return status;
+    kinds_agent_started();
+    started = true;
+    return 0;
+}
+
+static int runs_already(struct err *err)
+{
+    return err_set(err, ERR_BUSY, "the agent runs already");
+}
+
 int agent_start_with(const char *settings, const char *listen, const char *token, struct err *err)
 {
     pthread_mutex_lock(&lock);
-    int status =
-        started ? err_set(err, ERR_BUSY, "the agent runs already") : configure(settings, listen, token, err);
-    if (!status) {
-        snprintf(listen_address, sizeof listen_address, "%s", config_text("listen", "off"));
-        if (!forks_are_watched)
-            forks_are_watched =
-                pthread_atfork(loader_before_fork, loader_after_fork, after_fork_in_child) == 0;
-        status = server_start(listen_address, err);
-    }
-    if (!status) started = true;
+    int status = started ? runs_already(err) : configure(settings, listen, token, err);
+    if (!status) status = start_locked(err);
     pthread_mutex_unlock(&lock);
-    if (!status) kinds_agent_started();
+    return status;
+}
+
+int agent_start_again(struct err *err)
+{
+    pthread_mutex_lock(&lock);
+    int status = started ? runs_already(err) : start_locked(err);
+    pthread_mutex_unlock(&lock);
     return status;
 }
 
@@ -107,8 +174,13 @@ PUBLIC void pp_agent_stop(void)
 {
     THREADS_NOT_CANCELLED;
     pthread_mutex_lock(&lock);
-    if (started) server_stop();
-    started = false;
+    if (started) {
+        calls_cancel();
+        server_stop();
+        for (int i = 0; i < STOP_LIMIT_MS && calls_are_left(); i++)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        kinds_agent_stopped();
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -139,21 +211,22 @@ static int capture(const struct pp_capture *given, struct pages_buf *body)
     int status = sized_copy(&c, sizeof c, given, FIRST_CAPTURE_BYTES, "pp_capture", &last_error);
     if (status) return status;
     if (!c.kind) return err_set(&last_error, ERR_INPUT, "pp_capture.kind is not set");
-    if (!started) return err_set(&last_error, ERR_UNSUPPORTED, "pp_agent_start has not been called");
     const struct kind *k = kind_find(c.kind, strlen(c.kind));
     if (!k) return err_set(&last_error, ERR_NOT_FOUND, "there is no profile called \"%s\" here", c.kind);
     struct kind_options options = {
         .seconds = c.seconds, .has_seconds = c.seconds > 0, .rate = c.frequency, .query = ""};
     options.legacy = c.format && !strcmp(c.format, "legacy");
     struct output o = {0};
-    threads_own_begin(); /* the thread that waits is in no profile */
-    status = kind_capture(k, &options, NULL, &o, &last_error);
+    struct call call = {0};
+    status = call_begin(&call);
+    if (status) return status;
+    status = kind_capture(k, &options, &call.cancel, &o, &last_error);
     if (!status) {
         status = write_form(&o, c.format, body);
         output_free(&o);
         if (status) pages_buf_free(body);
     }
-    threads_own_end();
+    call_end(&call);
     return status;
 }
 
@@ -207,15 +280,16 @@ PUBLIC int pp_control(const char *kind, const char *verb, const char *query, cha
 {
     THREADS_NOT_CANCELLED;
     if (!kind || !verb) return err_set(&last_error, ERR_INPUT, "pp_control: kind or verb is missing");
-    if (!started) return err_set(&last_error, ERR_UNSUPPORTED, "pp_agent_start has not been called");
     const struct kind *k = kind_find(kind, strlen(kind));
     if (!k || !k->control)
         return err_set(&last_error, ERR_NOT_FOUND, "\"%s\" is no profile that has switches", kind);
     struct kind_options options = {.query = query ? query : ""};
     struct pages_buf text = {0};
-    threads_own_begin();
-    int status = k->control(verb, &options, &text, &last_error);
-    threads_own_end();
+    struct call call = {0};
+    int status = call_begin(&call);
+    if (status) return status;
+    status = k->control(verb, &options, &text, &last_error);
+    call_end(&call);
     if (reply && size) snprintf(reply, size, "%.*s", (int)text.size, text.size ? text.data : "");
     pages_buf_free(&text);
     return status;

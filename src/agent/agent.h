@@ -9,10 +9,12 @@
 int agent_start(const char *settings, struct err *err);
 /* listen, token: as in struct pp_options, for what the settings do not say. All may be NULL. */
 int agent_start_with(const char *settings, const char *listen, const char *token, struct err *err);
+/* With the settings that are there. ERR_BUSY: it runs. */
+int agent_start_again(struct err *err);
 bool agent_is_started(void);
 
 /* In the child of a fork, when the setting fork=1 says so: a thread that starts the server as soon as the
  * address is free. */
-void agent_follow_fork(const char *address);
+void agent_follow_fork(void);
 
 #endif

@@ -26,8 +26,23 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one request at a tim
 struct desk {
     const struct heap_source *source; /* NULL: not chosen yet */
     unsigned n_captures;              /* ?seconds=N now running that found it off */
+    bool was_switched_on;             /* by us: jemalloc's may have been on before, for somebody else */
 };
 static struct desk heap_desk, allocs_desk;
+
+static int switch_on(struct desk *desk, uint64_t period, struct err *err)
+{
+    bool was_on = desk->source->is_on();
+    int status = desk->source->enable(period, err);
+    if (!status && !was_on) desk->was_switched_on = true;
+    return status;
+}
+
+static int switch_off(struct desk *desk, struct err *err)
+{
+    desk->was_switched_on = false;
+    return desk->source->disable(err);
+}
 
 static struct desk *desk_for_heap(void)
 {
@@ -140,7 +155,7 @@ static int capture_start(desk_chooser *desk_for, const struct kind_options *opti
     pthread_mutex_lock(&lock);
     struct desk *desk = desk_for();
     if (desk->n_captures || !desk->source->is_on()) {
-        status = desk->source->enable(period, err);
+        status = switch_on(desk, period, err);
         if (!status) desk->n_captures++;
     }
     pthread_mutex_unlock(&lock);
@@ -151,7 +166,7 @@ static void capture_stop(desk_chooser *desk_for)
 {
     pthread_mutex_lock(&lock);
     struct desk *desk = desk_for();
-    if (desk->n_captures && --desk->n_captures == 0) desk->source->disable(NULL);
+    if (desk->n_captures && --desk->n_captures == 0) switch_off(desk, NULL);
     pthread_mutex_unlock(&lock);
 }
 
@@ -231,11 +246,11 @@ static int control(desk_chooser *desk_for, const char *verb, const struct kind_o
     const struct heap_source *source = desk->source;
     if (!strcmp(verb, "enable")) {
         desk->n_captures = 0; /* from now on somebody wants it on for good */
-        status = source->enable(period, err);
+        status = switch_on(desk, period, err);
         if (!status) pages_buf_format(reply, "heap profiling is on (%s)\n", source->name);
     } else if (!strcmp(verb, "disable")) {
         desk->n_captures = 0;
-        status = source->disable(err);
+        status = switch_off(desk, err);
         if (!status) pages_buf_format(reply, "heap profiling is off (%s)\n", source->name);
     } else if (!strcmp(verb, "reset")) {
         status = source->reset(period, err);
@@ -273,14 +288,26 @@ static void heap_started(void)
     struct err err;
     pthread_mutex_lock(&lock);
     heap_desk = allocs_desk = (struct desk){0};
-    const struct heap_source *source = desk_for_heap()->source;
-    if (source == &heap_jemalloc) jemalloc_started();
+    struct desk *desk = desk_for_heap();
+    if (desk->source == &heap_jemalloc) jemalloc_started();
     if (config_flag("heap", false) || !strcmp(heap, "on")) {
-        if (source->enable(period > 0 ? (uint64_t)period : 0, &err) && !config_flag("quiet", false))
+        if (switch_on(desk, period > 0 ? (uint64_t)period : 0, &err) && !config_flag("quiet", false))
             dprintf(STDERR_FILENO, "procprof: %s\n", err.text);
     } else if (period > 0) {
-        source->reset((uint64_t)period, NULL);
+        desk->source->reset((uint64_t)period, NULL);
     }
+    pthread_mutex_unlock(&lock);
+}
+
+static void heap_stopped(void)
+{
+    struct desk *desks[] = {&heap_desk, &allocs_desk};
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < 2; i++) {
+        desks[i]->n_captures = 0;
+        if (desks[i]->was_switched_on) switch_off(desks[i], NULL);
+    }
+    heap_own_stopped();
     pthread_mutex_unlock(&lock);
 }
 
@@ -300,6 +327,7 @@ static const struct kind heap_kind = {
     .snapshot = heap_snapshot,
     .control = heap_control,
     .agent_started = heap_started,
+    .agent_stopped = heap_stopped,
     .forked = heap_forked,
 };
 KIND_REGISTER(heap_kind);

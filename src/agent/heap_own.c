@@ -183,6 +183,12 @@ static void own_status(struct pages_buf *reply)
     pages_buf_format(reply, "frees not seen: %llu\n", (unsigned long long)atomic_load(&book->n_stale));
 }
 
+void heap_own_stopped(void)
+{
+    if (is_on || !atomic_load(&heap_book)) return;
+    if (!book_replace(NULL)) heap_switch(false, false);
+}
+
 void heap_own_forked(void)
 {
     epoch_reset(&heap_epoch);

@@ -29,6 +29,8 @@ struct heap_source {
 extern const struct heap_source heap_own;
 extern const struct heap_source heap_jemalloc;
 
+void heap_own_stopped(
+    void);                  /* it is off: what was sampled is forgotten, frees are no longer watched for it */
 void heap_own_forked(void); /* in a child: back to the plain allocator */
 
 #endif

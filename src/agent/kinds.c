@@ -82,3 +82,9 @@ void kinds_agent_started(void)
     for (const struct kind *const *k = __start_procprof_kinds; k < __stop_procprof_kinds; k++)
         if ((*k)->agent_started) (*k)->agent_started();
 }
+
+void kinds_agent_stopped(void)
+{
+    for (const struct kind *const *k = __start_procprof_kinds; k < __stop_procprof_kinds; k++)
+        if ((*k)->agent_stopped) (*k)->agent_stopped();
+}

@@ -61,6 +61,7 @@ struct kind {
 
     void (*agent_started)(
         void); /* once, when the agent starts: read config.h, switch on what it asks for; may be NULL */
+    void (*agent_stopped)(void); /* when it ends: switch off what the library switched on; may be NULL */
     void (*forked)(void); /* in the child of a fork, before the host's code runs on: only async-signal-safe
                              things; may be NULL */
 };
@@ -90,6 +91,7 @@ unsigned kind_number(const struct kind *kind); /* its place in the table, below 
 
 /* Called by the agent: every kind's hook of that name. */
 void kinds_agent_started(void);
+void kinds_agent_stopped(void);
 void kinds_forked(void);
 void kind_captures_forked(void); /* called by kinds_forked */
 

@@ -58,6 +58,27 @@ static bool is_loopback(const union address *a)
     return a->any.sa_family != AF_INET6 || IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
 }
 
+/* Whoever listened there has ended without taking the name away. */
+static bool is_left_over(const union address *a, socklen_t size)
+{
+    struct stat s;
+    if (lstat(a->local.sun_path, &s) || !S_ISSOCK(s.st_mode)) return false;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool refused = fd >= 0 && connect(fd, &a->any, size) && errno == ECONNREFUSED;
+    if (fd >= 0) close(fd);
+    return refused;
+}
+
+/* 0, or why not. */
+static int bind_to(int fd, const union address *a, socklen_t size)
+{
+    if (!bind(fd, &a->any, size)) return 0;
+    if (errno != EADDRINUSE || a->any.sa_family != AF_UNIX) return errno;
+    if (!is_left_over(a, size)) return EADDRINUSE;
+    if (unlink(a->local.sun_path) && errno != ENOENT) return errno;
+    return bind(fd, &a->any, size) ? errno : 0;
+}
+
 int listener_open(struct listener *ret, const char *address, bool may_be_public, struct err *err)
 {
     union address a;
@@ -79,12 +100,20 @@ int listener_open(struct listener *ret, const char *address, bool may_be_public,
     int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
     if (fd < 0) return err_errno(err, errno, "listen: no socket for %s", address);
     if (a.any.sa_family != AF_UNIX) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, &a.any, size) || listen(fd, 128)) {
-        int why = errno;
+    /* The mode of a socket is that of its name to be; the umask of a host may let everybody in. */
+    if (a.any.sa_family == AF_UNIX && !may_be_public) fchmod(fd, 0600);
+    int why = bind_to(fd, &a, size);
+    if (!why && listen(fd, 128)) why = errno;
+    if (why) {
         close(fd);
         return err_errno(err, why, "listen at %s", address);
     }
     struct listener l = {.port = 0};
+    struct stat s;
+    if (a.any.sa_family == AF_UNIX && !lstat(a.local.sun_path, &s)) {
+        l.device = s.st_dev;
+        l.inode = s.st_ino;
+    }
     socklen_t got = sizeof a;
     if (a.any.sa_family != AF_UNIX && !getsockname(fd, &a.any, &got))
         l.port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
@@ -96,6 +125,15 @@ int listener_open(struct listener *ret, const char *address, bool may_be_public,
 }
 
 void listener_close(struct listener *l)
+{
+    const char *path = ((const struct sockaddr_un *)(const void *)&l->address)->sun_path;
+    struct stat s;
+    if (l->address.ss_family == AF_UNIX && !lstat(path, &s) && s.st_dev == l->device && s.st_ino == l->inode)
+        unlink(path);
+    listener_forked(l);
+}
+
+void listener_forked(struct listener *l)
 {
     own_fd_close(&l->fd);
     *l = (struct listener){.port = 0};

@@ -274,6 +274,15 @@ static void lock_started(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* A capture that is still ending switches off itself. */
+static void lock_stopped(void)
+{
+    pthread_mutex_lock(&lock);
+    wanted[0] = wanted[1] = false;
+    apply(NULL);
+    pthread_mutex_unlock(&lock);
+}
+
 static void lock_forked(void)
 {
     pthread_mutex_init(&lock, NULL);
@@ -293,6 +302,7 @@ static const struct kind contention_kind = {
     .snapshot = locks_snapshot,
     .control = locks_control,
     .agent_started = lock_started,
+    .agent_stopped = lock_stopped,
     .forked = lock_forked,
 };
 KIND_REGISTER(contention_kind);

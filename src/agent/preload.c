@@ -12,7 +12,6 @@
 
 #include "agent/agent.h"
 #include "agent/config.h"
-#include "agent/kinds.h"
 #include "agent/server.h"
 #include "agent/threads.h"
 
@@ -62,17 +61,18 @@ static bool is_wanted_program(void)
 
 static void *follow(void *argument)
 {
-    const char *address = argument;
+    (void)argument;
     struct err err;
-    while (server_start(address, &err)) nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-    write_port_file();
-    kinds_agent_started();
+    int status;
+    while ((status = agent_start_again(&err)) && status != ERR_BUSY)
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    if (!status) write_port_file();
     return NULL;
 }
 
-void agent_follow_fork(const char *address)
+void agent_follow_fork(void)
 {
-    (void)threads_start_own(follow, (void *)(uintptr_t)address, "procprof");
+    (void)threads_start_own(follow, NULL, "procprof");
 }
 
 __attribute__((constructor)) static void preloaded(void)

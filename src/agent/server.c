@@ -27,6 +27,7 @@
 #define IDLE_LIMIT_MS    15000
 #define HOUSEKEEPING_MS  100
 #define STOP_LIMIT_MS    5000
+#define JOBS_LIMIT_MS    2000
 #define PAUSE_MS         100 /* after a failure that would come again at once */
 
 enum state { FREE, READING, WAITING, SENDING };
@@ -341,6 +342,9 @@ static void *serve(void *argument)
         tables_refresh();
     }
     end_service();
+    /* What they asked for is cancelled; what is past that (a control verb, the search for names) ends soon.
+     */
+    for (int64_t end = now_ms() + JOBS_LIMIT_MS; jobs_running() && now_ms() < end;) pause_ms(1);
     atomic_store(&running, false);
     return NULL;
 }
@@ -391,8 +395,7 @@ void server_stop(void)
 void server_forked(void)
 {
     bell_forked();
-    own_fd_close(&listener.fd);
-    listener = (struct listener){.port = 0};
+    listener_forked(&listener);
     for (unsigned i = 0; i < MAX_CONNECTIONS; i++) own_fd_close(&connections[i].fd);
     memset(connections, 0, sizeof connections);
     atomic_store(&port, 0);

@@ -1,14 +1,29 @@
 /* The public functions (include/procprof.h): structs that grow, settings, what an end means. */
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
+#include "agent/hot/heap_hook.h"
+#include "agent/hot/lock_hook.h"
 #include "agent/sized.h"
 #include "procprof.h"
 
 #include "../t.h"
+
+#if defined(__SANITIZE_ADDRESS__) ||                                                                         \
+    defined(__SANITIZE_THREAD__) /* stand in for malloc and locks themselves */
+#define SEES_CALLS 0
+#else
+#define SEES_CALLS 1
+#endif
 
 /* ---- structs that grow */
 
@@ -113,6 +128,173 @@ TEST(an_address_is_taken_as_it_is)
     struct pp_options o = {.size = sizeof o, .listen = "127.0.0.1:0,token=x"};
     CHECK_INT(pp_agent_start(&o), PP_ERROR_INPUT);
     CHECK_STR(pp_error_text(), "listen: \"0,token=x\" is not a port");
+}
+
+/* ---- the end */
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void sleep_s(double seconds) /* signals of the samplers cut sleeps short */
+{
+    for (double end = now_s() + seconds; now_s() < end;)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+struct taking {
+    const char *kind;
+    pthread_t thread;
+    int status;
+    double took_s;
+    size_t n_bytes;
+};
+
+static void *take(void *argument)
+{
+    struct taking *t = argument;
+    struct pp_capture c = {.size = sizeof c, .kind = t->kind, .seconds = 40};
+    void *bytes = NULL;
+    double begin = now_s();
+    t->status = pp_profile(&c, &bytes, &t->n_bytes);
+    t->took_s = now_s() - begin;
+    if (!t->status) pp_free(bytes, t->n_bytes);
+    return NULL;
+}
+
+TEST(the_end_cuts_captures_short_and_they_return_what_they_have)
+{
+    struct taking all[] = {{.kind = "profile"}, {.kind = "wall"}, {.kind = "heap"}, {.kind = "mutex"}};
+    size_t n = SEES_CALLS ? 4 : 2;
+    CHECK_INT(pp_agent_start(NULL), 0);
+    for (size_t i = 0; i < n; i++) REQUIRE(!pthread_create(&all[i].thread, NULL, take, &all[i]));
+    sleep_s(1);
+    pp_agent_stop();
+    for (size_t i = 0; i < n; i++) {
+        pthread_join(all[i].thread, NULL);
+        CHECK_INT(all[i].status, 0);
+        CHECK(all[i].n_bytes > 0);
+        CHECK(all[i].took_s < 30);
+    }
+    CHECK_INT(pp_control("heap", "status", NULL, NULL, 0), PP_ERROR_UNSUPPORTED);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they stand in for malloc themselves   \
+                                                                     */
+TEST(the_end_switches_off_what_counts_all_the_time)
+{
+    struct pp_options o = {.size = sizeof o, .settings = "heap=on,heap_interval=1,contention=block"};
+    CHECK_INT(pp_agent_start(NULL), 0);
+    pp_agent_stop();
+    void *(*plain_malloc)(size_t) = atomic_load(&heap_routes.malloc);
+    void (*plain_free)(void *) = atomic_load(&heap_routes.free);
+    for (int i = 0; i < 2; i++) { /* by its settings, and by a switch */
+        CHECK_INT(pp_agent_start(&o), 0);
+        if (i) CHECK_INT(pp_control("allocs", "enable", "interval=1", NULL, 0), 0);
+        if (i) CHECK_INT(pp_control("block", "enable", NULL, NULL, 0), 0);
+        void *volatile leaked = malloc(1000);
+        CHECK(leaked && atomic_load(&heap_active) && atomic_load(&lock_active));
+        CHECK(atomic_load(&heap_routes.malloc) != plain_malloc &&
+              atomic_load(&heap_routes.free) != plain_free);
+        pp_agent_stop();
+        CHECK(!atomic_load(&heap_active) && !atomic_load(&lock_active));
+        CHECK(atomic_load(&heap_routes.malloc) == plain_malloc);
+        CHECK(atomic_load(&heap_routes.free) == plain_free); /* what was sampled is not followed either */
+        o.settings = NULL;
+    }
+}
+#endif
+
+static int n_descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 2048; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+TEST(after_the_end_no_descriptor_and_no_thread_is_left_and_it_starts_again)
+{
+    struct pp_options o = {.size = sizeof o, .listen = "127.0.0.1:0"};
+    int n_before = n_descriptors();
+    for (int i = 0; i < 20; i++) {
+        CHECK_INT(pp_agent_start(&o), 0);
+        CHECK_INT(pp_agent_start(&o), PP_ERROR_BUSY);
+        if (i % 4 == 0) CHECK_INT(ask("/pprof/threads", ""), 200);
+        pp_agent_stop();
+        CHECK_INT(n_descriptors(), n_before);
+        CHECK_INT(pp_agent_port(), 0);
+    }
+    pp_agent_stop();
+}
+
+static struct sockaddr_un unix_address(const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+    return a;
+}
+
+TEST(the_name_of_a_unix_socket_goes_at_the_end_and_a_left_over_one_is_replaced)
+{
+    char folder[] = "/tmp/procprof_api_XXXXXX", path[64], address[80];
+    REQUIRE(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/socket", folder);
+    snprintf(address, sizeof address, "unix:%s", path);
+    struct pp_options o = {.size = sizeof o, .listen = address};
+    struct sockaddr_un a = unix_address(path);
+    struct stat s;
+    umask(0);
+
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(pp_agent_start(&o), 0);
+        CHECK(!lstat(path, &s) && S_ISSOCK(s.st_mode));
+        CHECK_INT(s.st_mode & 0777, 0600); /* nobody else, without a token */
+        pp_agent_stop();
+        CHECK(lstat(path, &s) && errno == ENOENT);
+    }
+
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(!bind(fd, (struct sockaddr *)&a, sizeof a) && !listen(fd, 1));
+    CHECK_INT(pp_agent_start(&o), PP_ERROR_IO); /* somebody is there */
+    CHECK(strstr(pp_error_text(), "in use"));
+    close(fd); /* and has ended, its name is still there */
+    CHECK_INT(pp_agent_start(&o), 0);
+
+    unlink(path); /* somebody else took the name meanwhile: it is not ours to take away */
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    pp_agent_stop();
+    CHECK(!lstat(path, &s) && S_ISREG(s.st_mode));
+    CHECK_INT(pp_agent_start(&o), PP_ERROR_IO); /* a file is no left-over socket */
+    CHECK(!lstat(path, &s));
+    close(fd);
+    unlink(path);
+    rmdir(folder);
+}
+
+TEST(the_end_comes_also_when_the_host_has_taken_the_descriptors)
+{
+    struct pp_options o = {.size = sizeof o, .listen = "127.0.0.1:0"};
+    CHECK_INT(pp_agent_start(&o), 0);
+    sleep_s(0.2);
+    for (int fd = 3; fd < 2048; fd++) close(fd);
+    int highest = 0, n = 0;
+    while (highest < 600) {
+        highest = memfd_create("host's", 0);
+        REQUIRE(highest >= 0 && write(highest, "x", 1) == 1);
+        n++;
+    }
+    CHECK_INT(pp_control("heap", "status", NULL, NULL, 0), 0);
+    double begin = now_s();
+    pp_agent_stop();
+    CHECK(now_s() - begin < 4); /* it was woken; the limit is five */
+    for (int fd = highest; n > 0; fd--, n--)
+        CHECK(lseek(fd, 0, SEEK_CUR) == 1 && lseek(fd, 0, SEEK_END) == 1);
+    CHECK_INT(pp_agent_start(&o), 0);
+    CHECK_INT(ask("/health", ""), 200);
+    pp_agent_stop();
 }
 
 TEST_MAIN()
