@@ -33,3 +33,17 @@ if [ ! -f "$databend/installed" ]; then
         echo "pip could not install databend: its engine will not be profiled in the tests" >&2
     fi
 fi
+
+# A Rust program with jemalloc inside (a minute on two cores). An older cargo would first fetch the list of all packages there are.
+host=${XDG_CACHE_HOME:-$HOME/.cache}/procprof-dev/jemalloc-host
+source=tests/e2e/agent_hosts/jemalloc
+if [ "$(printf '%s\n' 1.70 "$(cargo --version 2>/dev/null | cut -d' ' -f2)" | sort -V | head -1)" = 1.70 ] &&
+    ! { cmp -s "$source/src/main.rs" "$host/src/main.rs" && cmp -s "$source/Cargo.toml" "$host/Cargo.toml"; }; then
+    mkdir -p "$host"
+    rm -rf "$host/target/release/jemalloc_host"
+    cp -r "$source/." "$host/"
+    if ! (cd "$host" && timeout 600 cargo build --release --quiet -j2) >"$host/log" 2>&1; then
+        tail -3 "$host/log" >&2
+        echo "cargo could not build the Rust program with jemalloc: it will not be profiled in the tests (remove $host to try again)" >&2
+    fi
+fi
