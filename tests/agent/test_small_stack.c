@@ -17,7 +17,7 @@
 
 #define STACK_BYTES (64 << 10)
 #define GUARD_BYTES 4096
-#define BURN_MS     15
+#define BURN_MS     8
 
 static char *stack; /* its lowest byte; a page that cannot be touched is below */
 static void (*undescribed_leaf)(void);
@@ -121,7 +121,7 @@ static void sample_low_threads(const char *settings, size_t beyond_frame_from, s
     REQUIRE(!config_load(settings, &err));
     pthread_create(&taker, NULL, take, NULL);
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    for (size_t beyond = beyond_frame_from; beyond <= beyond_frame_to; beyond += 256)
+    for (size_t beyond = beyond_frame_from; beyond <= beyond_frame_to; beyond += 512)
         for (int in_leaf = 0; in_leaf < 2; in_leaf++) run_with(frame_bytes + beyond, in_leaf);
     atomic_store(&must_end, true);
     pthread_join(taker, NULL);
