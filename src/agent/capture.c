@@ -13,7 +13,6 @@
 
 #define TABLE_SLOTS 131072u
 #define TABLE_WORDS ((uint64_t)8 << 20)
-#define MAX_TIDS    ((size_t)1 << 22)
 #define PCS_BYTES   (CAPTURE_MAX_THREADS * UNWIND_MAX_FRAMES * sizeof(uintptr_t))
 
 int capture_begin(struct capture *c, unsigned which, const struct kind_options *options, struct err *err)
@@ -31,8 +30,8 @@ int capture_begin(struct capture *c, unsigned which, const struct kind_options *
     void *memory = pages_map(c->table_bytes);
     c->counts = pages_map(CAPTURE_MAX_THREADS * sizeof *c->counts);
     c->threads = pages_map(CAPTURE_MAX_THREADS * sizeof *c->threads);
-    c->index_of = pages_map(MAX_TIDS * sizeof *c->index_of);
-    c->name_of = pages_map(MAX_TIDS * sizeof *c->name_of);
+    c->index_of = pages_map(THREADS_MAX_TIDS * sizeof *c->index_of);
+    c->name_of = pages_map(THREADS_MAX_TIDS * sizeof *c->name_of);
     c->pcs = pages_map(PCS_BYTES);
     if (!memory || !c->counts || !c->threads || !c->pcs || !c->index_of || !c->name_of) {
         tables_release();
@@ -71,22 +70,22 @@ void capture_free(struct capture *c)
         pages_unmap(c->pcs, PCS_BYTES);
     }
     pages_unmap(c->threads, CAPTURE_MAX_THREADS * sizeof *c->threads);
-    pages_unmap(c->index_of, MAX_TIDS * sizeof *c->index_of);
-    pages_unmap(c->name_of, MAX_TIDS * sizeof *c->name_of);
+    pages_unmap(c->index_of, THREADS_MAX_TIDS * sizeof *c->index_of);
+    pages_unmap(c->name_of, THREADS_MAX_TIDS * sizeof *c->name_of);
     pages_buf_free(&c->names);
     *c = (struct capture){0};
 }
 
 int64_t capture_thread_find(const struct capture *c, uint32_t tid)
 {
-    return tid < MAX_TIDS ? (int64_t)c->index_of[tid] - 1 : -1;
+    return tid < THREADS_MAX_TIDS ? (int64_t)c->index_of[tid] - 1 : -1;
 }
 
 int64_t capture_thread_add(struct capture *c, uint32_t tid)
 {
     uint32_t i = c->first_free;
     while (i < c->n_threads && c->threads[i].used) i++;
-    if (i == CAPTURE_MAX_THREADS || tid >= MAX_TIDS) return -1;
+    if (i == CAPTURE_MAX_THREADS || tid >= THREADS_MAX_TIDS) return -1;
     if (i == c->n_threads) c->n_threads++;
     c->first_free = i + 1;
     c->threads[i] = (struct capture_thread){.used = true, .seen = true, .event = {.fd = -1}};
@@ -122,7 +121,7 @@ static const char *name_of(const struct capture *c, uint32_t tid)
 {
     int64_t i = capture_thread_find(c, tid);
     if (i >= 0) return c->threads[i].name;
-    if (tid >= MAX_TIDS || !c->name_of[tid]) return "";
+    if (tid >= THREADS_MAX_TIDS || !c->name_of[tid]) return "";
     return ((const struct capture_name *)(const void *)c->names.data)[c->name_of[tid] - 1].name;
 }
 

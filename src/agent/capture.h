@@ -31,7 +31,7 @@ struct capture {
     uintptr_t *pcs;                 /* of the handlers: UNWIND_MAX_FRAMES for each thread */
     uint32_t n_threads;             /* highest index in use + 1 */
     uint32_t first_free;            /* no index below is free */
-    uint32_t *index_of;             /* by tid (below 2^22: the kernel's limit): index + 1 */
+    uint32_t *index_of;             /* by tid (below THREADS_MAX_TIDS): index + 1 */
     uint32_t *name_of;              /* by tid: index + 1 into names */
     struct pages_buf names;         /* of threads that ended: struct capture_name[] */
     int64_t period_ns;

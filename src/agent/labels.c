@@ -3,11 +3,16 @@
 #include "agent/labels.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/hot/sampler.h"
 #include "agent/pages.h"
+#include "agent/threads.h"
 
 #define TEXT_BYTES     ((size_t)4 << 20)
 #define MAX_LABEL_SIZE 128
@@ -23,6 +28,40 @@ static uint32_t n_sets, heads[4096];
 static char *text;
 static size_t n_text;
 
+/* The set of each thread, by tid, for who looks at a sleeping one from outside; 0: none. A number is another
+ * thread's when its thread has ended: the entry goes with the thread, by the destructor of the key. */
+static _Atomic(_Atomic uint32_t *) set_of;
+static pthread_key_t end_key;
+#define SET_OF_BYTES (THREADS_MAX_TIDS * sizeof(uint32_t))
+
+static void publish(uint32_t set)
+{
+    _Atomic uint32_t *table = atomic_load_explicit(&set_of, memory_order_acquire);
+    if (!table) return;
+    if (!sampler_own_tid) sampler_own_tid = (uint32_t)syscall(SYS_gettid);
+    if (sampler_own_tid < THREADS_MAX_TIDS)
+        atomic_store_explicit(&table[sampler_own_tid], set, memory_order_relaxed);
+}
+
+/* Is the entry of this thread sure to go with it? */
+static bool will_be_told_of_end(void)
+{
+    return atomic_load_explicit(&set_of, memory_order_relaxed) &&
+           (pthread_getspecific(end_key) || !pthread_setspecific(end_key, &end_key));
+}
+
+static void thread_ends(void *unused)
+{
+    (void)unused;
+    publish(0);
+}
+
+uint32_t labels_of(uint32_t tid)
+{
+    _Atomic uint32_t *table = atomic_load_explicit(&set_of, memory_order_acquire);
+    return table && tid < THREADS_MAX_TIDS ? atomic_load_explicit(&table[tid], memory_order_relaxed) : 0;
+}
+
 static bool ready(void)
 {
     if (sets) return true;
@@ -31,6 +70,8 @@ static bool ready(void)
     if (!memory || !text) return false;
     n_sets = 1;
     sets = memory;
+    if (!pthread_key_create(&end_key, thread_ends)) /* else sleepers have no labels */
+        atomic_store_explicit(&set_of, (_Atomic uint32_t *)pages_map(SET_OF_BYTES), memory_order_release);
     return true;
 }
 
@@ -97,6 +138,7 @@ int labels_set(const char *key, const char *value)
     pthread_mutex_unlock(&lock);
     if (set < 0) return -1;
     sampler_label_set = (uint32_t)set;
+    if (will_be_told_of_end()) publish((uint32_t)set);
     return 0;
 }
 
@@ -110,4 +152,8 @@ unsigned labels_get(uint32_t set, struct labels_pair pairs[LABELS_MAX_PER_SET])
 void labels_forked(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    void *table = atomic_load(&set_of);
+    if (!table) return;
+    madvise(table, SET_OF_BYTES, MADV_DONTNEED); /* all zero again: the other threads stayed behind */
+    if (sampler_label_set) publish(sampler_label_set);
 }

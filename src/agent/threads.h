@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define THREAD_NAME_BYTES 16
+#define THREADS_MAX_TIDS  ((size_t)1 << 22) /* the kernel's limit */
 
 /* Calls back for each thread but the library's own. Uses no malloc. -1 when /proc cannot be read. */
 int threads_each(void (*each)(uint32_t tid, void *context), void *context);

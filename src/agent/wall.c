@@ -15,6 +15,7 @@
 #include "agent/capture.h"
 #include "agent/config.h"
 #include "agent/hot/unwind.h"
+#include "agent/labels.h"
 #include "agent/own_memory.h"
 #include "agent/pages.h"
 #include "agent/profsignal.h"
@@ -69,7 +70,8 @@ static void count(uint32_t index, const uintptr_t *pcs, unsigned n_pcs, enum sam
                   int64_t weight_ns)
 {
     struct sampler *s = &sampler_of[SAMPLER_WALL];
-    uint32_t id = stack_table_find(now.table, pcs, n_pcs, sampler_tag(now.counts[index].tid, 0, state));
+    uint32_t tid = now.counts[index].tid;
+    uint32_t id = stack_table_find(now.table, pcs, n_pcs, sampler_tag(tid, labels_of(tid), state));
     atomic_fetch_add(&now.counts[index].n_samples, 1);
     if (id == STACK_NONE) atomic_fetch_add(&s->n_lost, 1);
     stack_table_add(now.table, id, SAMPLER_COUNTER_SAMPLES, 1);
