@@ -136,6 +136,15 @@ bool api_select(struct http_request *q, struct http_answer *a, const char *prefi
 
 /* ---- lists ---- */
 
+/* Left out while it is not known. */
+static void total_json(const struct store_total *total, struct buf *out)
+{
+    if (!*total->type) return;
+    buf_printf(out, "\"total\":%lld,\"total_type\":", (long long)total->value);
+    buf_json(out, total->type, strlen(total->type));
+    buf_char(out, ',');
+}
+
 static void profile_json(struct site *site, const struct store_profile *p, struct buf *out)
 {
     const char *file = site->file_names && p->id >= 1 && (size_t)p->id <= site->n_file_names
@@ -156,7 +165,9 @@ static void profile_json(struct site *site, const struct store_profile *p, struc
         buf_json(out, at, n);
         at += n + (at[n] == ',');
     }
-    buf_printf(out, "],\"has_data\":%s}", p->has_data ? "true" : "false");
+    buf_str(out, "],");
+    total_json(&p->total, out);
+    buf_printf(out, "\"has_data\":%s}", p->has_data ? "true" : "false");
 }
 
 void api_profiles(struct http_request *q, struct http_answer *a)
@@ -212,9 +223,10 @@ void api_timeline(struct http_request *q, struct http_answer *a)
         if (is_new)
             buf_printf(&a->body, "%s{\"node\":%d,\"type\":\"%s\",\"buckets\":[", i ? "]}," : "", list[i].node,
                        profile_type_name(list[i].type));
-        buf_printf(&a->body, "%s{\"t_ms\":%lld,\"profiles\":%lld,\"samples\":%lld,\"bytes\":%lld}",
-                   is_new ? "" : ",", (long long)list[i].t_ms, (long long)list[i].profiles,
-                   (long long)list[i].samples, (long long)list[i].bytes);
+        buf_printf(&a->body, "%s{\"t_ms\":%lld,\"profiles\":%lld,\"samples\":%lld,", is_new ? "" : ",",
+                   (long long)list[i].t_ms, (long long)list[i].profiles, (long long)list[i].samples);
+        total_json(&list[i].total, &a->body);
+        buf_printf(&a->body, "\"bytes\":%lld}", (long long)list[i].bytes);
     }
     buf_str(&a->body, n ? "]}]}" : "]}");
     mem_free(list);

@@ -130,6 +130,21 @@ int64_t capture_samples(const struct profile *p, enum profile_type type)
     return (int64_t)p->n_samples;
 }
 
+struct store_total capture_total(const struct profile *p)
+{
+    struct store_total total = {0};
+    if (!p->n_sample_types) return total;
+    size_t index = profile_default_sample_index(p);
+    const struct value_type *type = &p->sample_types[index];
+    int n = snprintf(total.type, sizeof total.type, "%s/%s", profile_text(p, type->type),
+                     profile_text(p, type->unit));
+    if (n < 0 || (size_t)n >= sizeof total.type) return (struct store_total){0}; /* nothing we know of */
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (__builtin_add_overflow(total.value, profile_sample_values(p, i)[index], &total.value))
+            return (struct store_total){0};
+    return total;
+}
+
 void capture_sample_types(const struct profile *p, char *text, size_t size)
 {
     size_t n = 0;
@@ -202,6 +217,7 @@ int capture_publish(struct cluster *cluster, struct store *store, const struct c
                                                                      : (int64_t)(f->seconds * 1000),
                             .samples = capture_samples(p, f->type),
                             .sample_types = types,
+                            .total = capture_total(p),
                             .has_data = true,
                             .data = packed.data ? packed.data : body->data,
                             .len = packed.data ? packed.len : body->len};

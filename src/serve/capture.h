@@ -37,6 +37,7 @@ int capture_publish(struct cluster *cluster, struct store *store, const struct c
 
 /* What a list shows of a decoded profile. */
 int64_t capture_samples(const struct profile *p, enum profile_type type);
+struct store_total capture_total(const struct profile *p);
 void capture_sample_types(const struct profile *p, char *text, size_t size);
 
 #endif

@@ -66,6 +66,7 @@ static int check(const struct bytes *file, const struct profile_name *name, stru
     if (!bad) {
         capture_sample_types(p, types, 128);
         new->samples = capture_samples(p, name->type);
+        new->total = capture_total(p);
         new->duration_ms = p->duration_ns / 1000000;
         new->has_data = true;
         profile_free(p);

@@ -142,6 +142,7 @@ static int publish(struct store *store, const struct capture_facts *f, const str
                                                                   : (int64_t)(f->seconds * 1000),
                                 .samples = capture_samples(p, f->type),
                                 .sample_types = types,
+                                .total = capture_total(p),
                                 .has_data = true,
                                 .data = packed.data,
                                 .len = packed.len};

@@ -94,6 +94,7 @@ int file_server_add(struct file_server *s, const char *name, const struct bytes 
                             .duration_ms = p->duration_ns / 1000000,
                             .samples = capture_samples(p, type),
                             .sample_types = types,
+                            .total = capture_total(p),
                             .has_data = true,
                             .data = bytes->data,
                             .len = bytes->len};

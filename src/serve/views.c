@@ -171,11 +171,12 @@ static int load(struct views *v, const struct store_profile *s, bool want_lines,
     }
     const struct bytes *data = s->form == PROFILE_ARCHIVE ? &inside : &file;
     if (!bad) bad = decode(v, data->data, data->len, s->file, s->node, want_lines, ret_profile, err);
-    if (!bad && s->samples < 0) { /* found, not made by us: now we know */
+    if (!bad && (s->samples < 0 || !*s->total.type)) { /* found, or of an older version: now we know */
+        struct store_total total = capture_total(*ret_profile);
         char types[128];
         capture_sample_types(*ret_profile, types, sizeof types);
         store_describe(v->o.store, s->id, (*ret_profile)->duration_ns / 1000000,
-                       capture_samples(*ret_profile, s->type), types, true);
+                       capture_samples(*ret_profile, s->type), types, &total, true);
     }
     bytes_free(&file);
     bytes_free(&inside);

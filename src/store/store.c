@@ -21,7 +21,12 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS profiles (id INTEGER PR
                              "node INTEGER NOT NULL, type INTEGER NOT NULL,"
                              " form INTEGER NOT NULL, stamp TEXT NOT NULL, time_ms INTEGER NOT NULL, "
                              "duration_ms INTEGER NOT NULL, samples INTEGER NOT NULL,"
-                             " sample_types TEXT NOT NULL, has_data INTEGER NOT NULL);";
+                             " sample_types TEXT NOT NULL, has_data INTEGER NOT NULL, "
+                             "total INTEGER NOT NULL DEFAULT 0, total_type TEXT NOT NULL DEFAULT '');";
+/* What an index of an older version lacks; refused, without harm, by one that has it. */
+static const char *const added_columns[] = {
+    "ALTER TABLE profiles ADD COLUMN total INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE profiles ADD COLUMN total_type TEXT NOT NULL DEFAULT ''"};
 
 static int64_t machine_now_ms(void)
 {
@@ -114,6 +119,12 @@ int64_t record_new_id(struct store *s)
     return ++s->last_id;
 }
 
+static void total_copy(struct store *s, const struct record *r, struct store_total *out)
+{
+    out->value = r->total;
+    snprintf(out->type, sizeof out->type, "%s", strtab_get(&s->texts, r->total_type).s);
+}
+
 void record_copy(struct store *s, const struct record *r, struct store_profile *out)
 {
     *out = (struct store_profile){.id = r->id,
@@ -130,16 +141,17 @@ void record_copy(struct store *s, const struct record *r, struct store_profile *
     memcpy(name.stamp, r->stamp, sizeof name.stamp);
     profile_name_print(&name, out->file);
     snprintf(out->sample_types, sizeof out->sample_types, "%s", strtab_get(&s->texts, r->sample_types).s);
+    total_copy(s, r, &out->total);
 }
 
 /* ---- the index; its failures are not ours: the files are the truth ---- */
 
-void index_insert(struct store *s, const struct record *r, const char *sample_types)
+void index_insert(struct store *s, const struct record *r, const char *sample_types, const char *total_type)
 {
     pthread_mutex_lock(&s->db_lock);
-    db_run(&s->db, NULL, "INSERT OR REPLACE INTO profiles VALUES (?,?,?,?,?,?,?,?,?,?)", "iiiitiiiti", r->id,
-           (int64_t)r->node, (int64_t)r->type, (int64_t)r->form, r->stamp, r->time_ms, r->duration_ms,
-           r->samples, sample_types, (int64_t)r->has_data);
+    db_run(&s->db, NULL, "INSERT OR REPLACE INTO profiles VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", "iiiitiiitiit",
+           r->id, (int64_t)r->node, (int64_t)r->type, (int64_t)r->form, r->stamp, r->time_ms, r->duration_ms,
+           r->samples, sample_types, (int64_t)r->has_data, r->total, total_type);
     pthread_mutex_unlock(&s->db_lock);
 }
 
@@ -178,6 +190,8 @@ int store_open(const struct store_options *o, struct store **ret_store, struct e
     }
     if (!bad) bad = file_make_dirs(o->dir, 0755, err);
     if (!bad) bad = db_open(&s->db, db_path, schema, NULL, err);
+    for (size_t i = 0; !bad && i < sizeof added_columns / sizeof *added_columns; i++)
+        db_exec(&s->db, added_columns[i], NULL);
     mem_free(lock_path);
     mem_free(db_path);
     if (bad) return store_close(s), bad;
@@ -333,6 +347,7 @@ int store_publish(struct store *s, const struct store_new *p, struct store_profi
                        .duration_ms = p->duration_ms,
                        .size_bytes = (int64_t)p->len,
                        .samples = p->samples,
+                       .total = p->total.value,
                        .has_data = p->has_data};
     struct store_profile out = {0};
     if (!bad) {
@@ -361,11 +376,12 @@ int store_publish(struct store *s, const struct store_new *p, struct store_profi
             pthread_mutex_lock(&s->lock);
             r.id = record_new_id(s);
             r.sample_types = strtab_add_cstr(&s->texts, types);
+            r.total_type = strtab_add_cstr(&s->texts, p->total.type);
             record_insert(s, &r);
             s->counts.n_published++;
             record_copy(s, &r, &out);
             pthread_mutex_unlock(&s->lock);
-            index_insert(s, &r, types);
+            index_insert(s, &r, types, p->total.type);
         }
         pthread_mutex_unlock(&s->change);
     }
@@ -438,7 +454,7 @@ int store_get_derived(struct store *s, int64_t id, struct bytes *ret_bytes, stru
 }
 
 void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t samples,
-                    const char *sample_types, bool has_data)
+                    const char *sample_types, const struct store_total *total, bool has_data)
 {
     struct record copy = {0};
     pthread_mutex_lock(&s->lock);
@@ -448,10 +464,12 @@ void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t sa
         r->samples = samples;
         r->has_data = has_data;
         r->sample_types = strtab_add_cstr(&s->texts, sample_types);
+        r->total = total->value;
+        r->total_type = strtab_add_cstr(&s->texts, total->type);
         copy = *r;
     }
     pthread_mutex_unlock(&s->lock);
-    if (r) index_insert(s, &copy, sample_types);
+    if (r) index_insert(s, &copy, sample_types, total->type);
 }
 
 /* ---- looking ---- */
@@ -602,6 +620,16 @@ static int by_bucket(const void *a, const void *b)
     return x->t_ms < y->t_ms ? -1 : x->t_ms > y->t_ms;
 }
 
+/* Sums of different things are none: where the sample type changed within a bucket, the newer one counts. */
+static void add_total(struct store *s, const struct record *r, struct store_total *sum)
+{
+    struct store_total one;
+    total_copy(s, r, &one);
+    if (!*one.type) return;
+    if (r->type != PROFILE_HEAP && !strcmp(one.type, sum->type)) one.value += sum->value;
+    *sum = one;
+}
+
 size_t store_timeline(struct store *s, const struct store_query *q, int64_t bucket_ms,
                       struct store_bucket **ret_buckets)
 {
@@ -626,6 +654,7 @@ size_t store_timeline(struct store *s, const struct store_query *q, int64_t buck
         b->profiles++;
         b->samples += r->samples > 0 ? r->samples : 0;
         b->bytes += r->size_bytes;
+        add_total(s, r, &b->total);
     }
     pthread_mutex_unlock(&s->lock);
     idmap_free(&newest);

@@ -23,6 +23,13 @@
 
 struct store;
 
+/* The sum of the sample type that a profile shows unless asked for another: bytes in use, CPU time, time
+ * waited. */
+struct store_total {
+    int64_t value;
+    char type[48]; /* "inuse_space/bytes"; "": not known (the record is of an older version) */
+};
+
 struct store_profile {
     int64_t id;
     int32_t node;
@@ -36,6 +43,7 @@ struct store_profile {
     char stamp[PROFILE_STAMP_LEN + 1];
     char file[PROFILE_NAME_MAX];
     char sample_types[128]; /* "samples/count,cpu/nanoseconds"; "": not known */
+    struct store_total total;
 };
 
 struct store_options {
@@ -67,6 +75,7 @@ struct store_new {
     int64_t time_ms, duration_ms;
     int64_t samples;
     const char *sample_types; /* may be NULL */
+    struct store_total total;
     bool has_data;
     const void *data; /* the file, as it is to be */
     size_t len;
@@ -84,7 +93,7 @@ int store_get_derived(struct store *s, int64_t id, struct bytes *ret_bytes,
 
 /* What decoding it told, for a profile that was found and not made by us. */
 void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t samples,
-                    const char *sample_types, bool has_data);
+                    const char *sample_types, const struct store_total *total, bool has_data);
 
 struct store_query {
     const int32_t *nodes; /* NULL: all */
@@ -115,6 +124,8 @@ struct store_bucket {
     int32_t node;
     enum profile_type type;
     int64_t t_ms, profiles, samples, bytes;
+    struct store_total
+        total; /* of a gauge (heap) the newest, of all others the sum, as when they are merged */
 };
 /* Counts by time; buckets without profiles are left out. mem_free. */
 size_t store_timeline(struct store *s, const struct store_query *query, int64_t bucket_ms,

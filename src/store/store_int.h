@@ -14,9 +14,9 @@
 #include "store/store.h"
 
 struct record {
-    int64_t id, time_ms, duration_ms, size_bytes, derived_bytes, samples;
+    int64_t id, time_ms, duration_ms, size_bytes, derived_bytes, samples, total;
     int32_t node;
-    uint32_t sample_types; /* string */
+    uint32_t sample_types, total_type; /* strings */
     uint8_t type, form;
     bool has_data, cannot_delete;
     char stamp[PROFILE_STAMP_LEN + 1];
@@ -77,7 +77,7 @@ int64_t record_new_id(struct store *s);
 void store_tell(struct store *s, enum store_event event, const struct store_profile *p); /* without locks */
 char *folder_of(struct store *s, int32_t node, bool make, struct err *err);              /* mem_free */
 
-void index_insert(struct store *s, const struct record *r, const char *sample_types);
+void index_insert(struct store *s, const struct record *r, const char *sample_types, const char *total_type);
 void index_remove(struct store *s, int64_t id);
 /* Unlinks the file and what was derived from it. 0, or errno. */
 int unlink_profile(struct store *s, const struct store_profile *p);

@@ -129,8 +129,8 @@ static struct record record_of(const struct found *f, int32_t node)
 struct row { /* of the index */
     struct profile_name name;
     int32_t node;
-    int64_t id, time_ms, duration_ms, samples;
-    uint32_t sample_types;
+    int64_t id, time_ms, duration_ms, samples, total;
+    uint32_t sample_types, total_type;
     bool has_data, is_found;
 };
 
@@ -147,7 +147,7 @@ static int read_index(struct store *s, struct row **ret_rows, size_t *ret_n, str
     size_t n = 0, cap = 0;
     sqlite3_stmt *q = db_query(&s->db, err,
                                "SELECT id, node, type, form, stamp, time_ms, duration_ms, samples, "
-                               "sample_types, has_data FROM profiles",
+                               "sample_types, has_data, total, total_type FROM profiles",
                                "");
     while (db_row(q)) {
         int type = sqlite3_column_int(q, 2), form = sqlite3_column_int(q, 3);
@@ -160,7 +160,9 @@ static int read_index(struct store *s, struct row **ret_rows, size_t *ret_n, str
                           .duration_ms = sqlite3_column_int64(q, 6),
                           .samples = sqlite3_column_int64(q, 7),
                           .sample_types = strtab_add_cstr(&s->texts, db_text(q, 8)),
-                          .has_data = sqlite3_column_int(q, 9)};
+                          .has_data = sqlite3_column_int(q, 9),
+                          .total = sqlite3_column_int64(q, 10),
+                          .total_type = strtab_add_cstr(&s->texts, db_text(q, 11))};
         snprintf(r->name.stamp, sizeof r->name.stamp, "%s", db_text(q, 4));
     }
     int bad = db_done(&s->db, q, err);
@@ -229,9 +231,11 @@ int store_load(struct store *s, struct err *err)
                 r.samples = row->samples;
                 r.sample_types = row->sample_types;
                 r.has_data = row->has_data;
+                r.total = row->total;
+                r.total_type = row->total_type;
             } else {
                 r.id = record_new_id(s);
-                index_insert(s, &r, "");
+                index_insert(s, &r, "", "");
             }
             *record_push(s) = r;
             s->total_bytes += r.size_bytes + r.derived_bytes;
@@ -288,7 +292,7 @@ static void refresh_folder(struct store *s, int32_t node, const char *dir, struc
         record_insert(s, &r);
         record_copy(s, &r, VEC_PUSH(added, n_added, cap_added));
         pthread_mutex_unlock(&s->lock);
-        index_insert(s, &r, "");
+        index_insert(s, &r, "", "");
     }
     for (size_t i = 0; i < n_known; i++) {
         if (known[i].is_found) continue;

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "store/db.h"
 #include "store/store.h"
 
 static char dir[] = "/tmp/procprof-store.XXXXXX";
@@ -347,6 +348,78 @@ TEST(ids_and_times_find_what_is_there)
         store_close(s);
         s = open_store();
     }
+    store_close(s);
+    file_remove_tree(dir, NULL);
+}
+
+static void put_total(struct store *s, enum profile_type type, int64_t time_ms, int64_t value,
+                      const char *what)
+{
+    struct err err = {0};
+    struct store_new new = {.node = 1,
+                            .type = type,
+                            .form = PROFILE_PPROF,
+                            .time_ms = time_ms,
+                            .samples = 1,
+                            .total = {.value = value},
+                            .has_data = true,
+                            .data = "x",
+                            .len = 1};
+    snprintf(new.total.type, sizeof new.total.type, "%s", what);
+    if (store_publish(s, &new, NULL, &err)) T_FAIL("%s", err.text);
+}
+
+TEST(totals_over_time)
+{
+    REQUIRE(mkdtemp(dir));
+    const struct store_query all = {.from_ms = 1762000000000, .to_ms = 1762000100000};
+    struct store_bucket *buckets;
+    struct store *s = open_store();
+    put_total(s, PROFILE_CPU, 1762000001000, 30, "cpu/nanoseconds");
+    put_total(s, PROFILE_CPU, 1762000002000, 40, "cpu/nanoseconds");
+    put_total(s, PROFILE_HEAP, 1762000001000, 35, "inuse_space/bytes");
+    put_total(s, PROFILE_HEAP, 1762000002000, 0, "inuse_space/bytes");
+    put_total(s, PROFILE_WALL, 1762000001000, 5, ""); /* as of an older version */
+    for (int restarts = 0; restarts < 2; restarts++) {
+        REQUIRE(store_timeline(s, &all, 100000, &buckets) == 3);
+        CHECK_INT(buckets[0].total.value, 70); /* added up, as the profiles are */
+        CHECK_STR(buckets[0].total.type, "cpu/nanoseconds");
+        CHECK_INT(buckets[1].type, PROFILE_HEAP);
+        CHECK_INT(buckets[1].total.value, 0); /* the newest */
+        CHECK_STR(buckets[1].total.type, "inuse_space/bytes");
+        CHECK_STR(buckets[2].total.type, "");
+        mem_free(buckets);
+        store_close(s);
+        s = open_store();
+    }
+    store_close(s);
+    file_remove_tree(dir, NULL);
+}
+
+TEST(an_index_of_an_older_version)
+{
+    REQUIRE(mkdtemp(dir));
+    struct db db;
+    struct store_profile p;
+    struct err err = {0};
+    char path[100];
+    snprintf(path, sizeof path, "%s/index.db", dir);
+    struct store *s = open_store();
+    put_total(s, PROFILE_CPU, 1762000001000, 30, "cpu/nanoseconds");
+    store_close(s);
+    if (db_open(&db, path, "", NULL, &err)) T_FAIL("%s", err.text);
+    CHECK_INT(db_exec(&db, "ALTER TABLE profiles DROP COLUMN total", &err), 0);
+    CHECK_INT(db_exec(&db, "ALTER TABLE profiles DROP COLUMN total_type", &err), 0);
+    db_close(&db);
+    s = open_store();
+    REQUIRE(!store_get(s, 1, &p)); /* under its old id */
+    CHECK_INT(p.samples, 1);
+    CHECK_STR(p.total.type, "");
+    store_describe(s, 1, 0, 1, "cpu/nanoseconds", &(struct store_total){30, "cpu/nanoseconds"}, true);
+    store_close(s);
+    s = open_store();
+    REQUIRE(!store_get(s, 1, &p));
+    CHECK_INT(p.total.value, 30);
     store_close(s);
     file_remove_tree(dir, NULL);
 }
