@@ -40,6 +40,16 @@ await run(async () => {
       is(await axe(page), [], `${what}: ${name}: nothing serious from axe-core`);
       if (shots) await page.screenshot({ path: join(shots, `${locale}-${size[0]}-${name.replace(" ", "_")}.png`) });
     }
+    if (size[0] < 500) {
+      await page.evaluate(() => { location.hash = "#/timeline?range=15m"; });
+      await page.locator(".lane rect").first().waitFor();
+      is(await page.evaluate(() => [...document.querySelectorAll(".lane-label")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText)), [], `${what}: no label of a lane is cut`);
+      is(await page.evaluate(() => [...document.querySelectorAll(".type")].map((e) => getComputedStyle(e, "::before").width).filter((w) => w !== "9px")), [], `${what}: every type has its square`);
+      ok((await page.locator("#open-file").isVisible()) && (await page.locator(".language .icon").isVisible()) && (await page.locator(".language select").evaluate((e) => e.getBoundingClientRect().width)) >= 24, `${what}: a file can be opened, a language chosen`);
+      await page.evaluate(() => { location.hash = "#/nodes"; });
+      await page.locator(".card .switch").first().waitFor();
+      is(await page.evaluate(() => new Set([...document.querySelectorAll(".switch")].map((e) => Math.round(e.getBoundingClientRect().right))).size), 1, `${what}: the switches stand in one line`);
+    }
     is(page.problems, [], `${what}: no console error`);
     await page.close();
   }

@@ -10,7 +10,7 @@ import { clickFrame, facts, ready, saved, totalOf } from "./flame_page.mjs";
 await run(async () => {
   const dir = folder(), be = await startBackend(25), redis = await startRedis(), frontend = await startFrontend();
   const server = await startServer({
-    nodes: [`BE 127.0.0.1:${be.port}`, ...(redis ? [`BE 127.0.0.1:${redis.port}`] : []), "BE 127.0.0.1:1"],
+    nodes: [`BE 127.0.0.1:${be.port}`, ...(redis ? [`BE 127.0.0.1:${redis.port} name=redis`] : []), "BE 127.0.0.1:1"],
     settings: { COLLECT_BE_PROFILE_INTERVAL: 3, be_collect_time_s: 1, be_profile_types: "cpu,heap,contention", heartbeat_interval_s: 1, proc_profile_collect_time_s: 3, ...(frontend ? { fe_jvm: frontend.pid } : {}) },
   });
   const node = async (port) => (await server.api("nodes")).nodes.find((n) => n.port === port);
@@ -21,7 +21,7 @@ await run(async () => {
   const page = await open(server.url + "/");
   await page.getByRole("heading", { name: "Process Profiles" }).waitFor();
   const tabs = await page.locator(".node-tab").allInnerTexts();
-  ok(tabs[0] === "All nodes" && tabs[1].startsWith("FE") && tabs.includes(`BE: 127.0.0.1:${be.port}`), "a tab for the FE and each BE", tabs);
+  ok(tabs[0] === "All nodes" && tabs[1].startsWith("FE") && tabs.includes(`BE: 127.0.0.1:${be.port}`) && (!redis || tabs.includes("BE: redis")), "a tab for the FE and each BE, under its name where it has one", tabs);
   await until("first profiles", () => have("cpu", 1), 40);
   await until("rows by themselves", async () => (await page.locator("#table_id tbody tr").count()) > 0, 20);
   ok(true, "profiles appear by themselves");
@@ -30,7 +30,7 @@ await run(async () => {
   await until("they are in the list", async () => (await page.locator("#table_id tbody tr").count()) >= 6);
   const stamps = await page.locator("#table_id .c-stamp").allInnerTexts();
   is(stamps, [...stamps].sort().reverse(), "newest first");
-  ok(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(stamps[0]) && /^\d+\.\d{3}(B|KB|MB)$/.test(await page.locator("#table_id .c-size").first().innerText()), "timestamps and sizes as StarRocks writes them");
+  ok(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(stamps[0]) && /^[\d.]+ (B|KB|MB)$/.test(await page.locator("#table_id .c-size").first().innerText()), "timestamps as StarRocks writes them, sizes with their unit");
   await page.getByLabel("Type").selectOption("heap");
   await until("only heap", async () => { const all = await page.locator("#table_id .c-type").allInnerTexts(); return all.length && all.every((x) => x === "Heap"); });
   ok(/type=heap/.test(page.url()), "filter by type, kept in the URL");
@@ -47,7 +47,7 @@ await run(async () => {
   await page.locator(".node-tab", { hasText: "BE: 127.0.0.1:1" }).last().click();
   await page.getByText("This node does not answer").waitFor();
   ok(true, "a node that does not answer: the page says so and why");
-  const [raw] = await Promise.all([page.waitForEvent("download"), page.locator(".node-tab").nth(0).click().then(() => page.locator("#table_id [download]").first().click())]);
+  const [raw] = await Promise.all([page.waitForEvent("download"), page.locator(".node-tab").nth(0).click().then(() => page.locator("#table_id tr", { hasText: "BE:" }).locator("[download]").first().click())]);
   const rawPath = await raw.path();
   ok(/-profile-\d{8}-\d{6}-pprof\.gz$/.test(raw.suggestedFilename()) && gunzipSync(readFileSync(rawPath)).length > 50, "download gives the profile under its name");
 
@@ -82,7 +82,12 @@ await run(async () => {
   ok(true, "source: the lines, or why there are none");
   await page.locator("#tab-graph").click();
   ok(await page.locator('.graph-node[data-fn="execute_query"]').count(), "graph");
+  await page.keyboard.press("?");
+  ok(/1 – 6/.test(await page.getByRole("dialog").innerText()), "the help counts the views");
+  await page.keyboard.press("Escape");
   await page.locator("#tab-callers").click();
+  const covered = await page.evaluate(() => [...document.querySelectorAll(".half")].some((half) => { const a = half.querySelector("h3").getBoundingClientRect(), b = half.querySelector("canvas").getBoundingClientRect(); return a.bottom > b.top + 1 && b.bottom > a.top + 1; }));
+  ok(!covered, "callers: no heading covers a frame");
   await page.locator(".picker").fill("execute_query");
   await page.keyboard.press("Enter");
   ok(/query_worker/.test(await page.evaluate(() => { const v = window.procprof.viewer, t = v.current.upper.tree; return Array.from(t.fn).map((f) => v.data.names[f]).join(" "); })), "callers of a function");
@@ -117,8 +122,17 @@ await run(async () => {
   ok(/^function,self,total/.test((await saved(page, "CSV")).bytes.toString()), "CSV");
 
   // ---- compare, merge
+  await page.goto(`${server.url}/#/profiles?node=${id}`);
+  const row = (type) => page.locator("#table_id tbody tr", { hasText: type });
+  await row("Heap").first().waitFor();
+  await row("CPU").first().getByLabel("Compare").click();
+  ok(/Two profiles of one type can be compared/.test(await page.locator(".pick-bar").innerText()), "compare: what can be compared is said");
+  ok((await row("Heap").first().getByLabel("Compare").isDisabled()) && (await row("CPU").nth(1).getByLabel("Compare").isEnabled()), "compare: profiles of another type cannot be picked");
+  is(await row("Heap").first().getByLabel("Compare").getAttribute("title"), "Two profiles of one type can be compared", "compare: and say why");
+  await page.locator(".pick-bar").getByRole("button", { name: "Cancel" }).click();
+  ok(await row("Heap").first().getByLabel("Compare").isEnabled(), "compare: after Cancel all can be picked");
   await page.goto(`${server.url}/#/profiles?node=${id}&type=cpu`);
-  await until("rows", async () => (await page.locator("#table_id tbody tr").count()) >= 2);
+  await until("rows", async () => { const all = await page.locator("#table_id .c-type").allInnerTexts(); return all.length >= 2 && all.every((x) => x === "CPU"); });
   const two = page.locator('#table_id [aria-label="Compare"]');
   await two.nth(1).click();
   ok(/Pick another/.test(await page.locator(".pick-bar").innerText()), "compare: pick another one");
@@ -144,6 +158,11 @@ await run(async () => {
   const lane = page.locator(".lane", { hasText: "CPU" }).filter({ hasText: `127.0.0.1:${be.port}` }).locator(".lane-body");
   await lane.waitFor();
   ok((await lane.locator("rect").count()) > 0, "timeline: what was collected");
+  const heapLane = page.locator(".lane", { hasText: "Heap" }).filter({ hasText: `127.0.0.1:${be.port}` }).locator(".lane-body");
+  ok(/^[\d.]+ (B|KB|MB) inuse_space$/.test(await heapLane.locator(".lane-scale").innerText()), "timeline: a heap lane is as high as the memory in use, and says how much", await heapLane.locator(".lane-scale").innerText());
+  const heaps = (await server.api(`timeline?node=${id}&type=heap&buckets=1`)).series[0].buckets[0];
+  ok(heaps.total > 0 && heaps.total_type === "inuse_space/bytes", "timeline: the newest heap's total", heaps);
+  ok(/ (B|KB|MB) inuse_space · 1 profile/.test(await heapLane.locator("rect title").first().textContent()), "timeline: a bar says its value", await heapLane.locator("rect title").first().textContent());
   const at = await lane.boundingBox();
   await page.mouse.move(at.x + at.width * 0.5, at.y + 30);
   await page.mouse.down();
@@ -151,7 +170,9 @@ await run(async () => {
   await page.mouse.move(at.x + at.width - 2, at.y + 30, { steps: 3 });
   await page.mouse.up();
   await until("the range", () => /from_ms=\d+&to_ms=\d+/.test(page.url()));
-  ok(/[1-9]\d* profiles/.test(await page.locator(".choice").innerText()), "timeline: a dragged range says what is in it");
+  const choice = await page.locator(".choice").boundingBox();
+  ok(choice && choice.y >= 0 && choice.y + choice.height <= 800, "timeline: what can be done with the range is on the screen, however many lanes there are", choice);
+  ok(/[1-9]\d* profiles?/.test(await page.locator(".choice").innerText()), "timeline: a dragged range says what is in it");
   await page.getByRole("link", { name: "Flame graph of the range" }).click();
   await until("the merged profile", () => page.evaluate(() => window.procprof?.viewer?.data.header.profile.duration_ms > 1900));
   ok((await totalOf(page, "execute_query")) > 0, "timeline: the range becomes one flame graph");
@@ -167,6 +188,7 @@ await run(async () => {
   await dead.getByText("not answering").waitFor();
   await until("the reason", async () => /connect/i.test(await dead.innerText()));
   ok(true, "nodes: state, last error, back-off");
+  is((await dead.locator(".c-error").allInnerTexts()).filter(Boolean), [], "nodes: the reason why a node does not answer is said once");
   const box = page.locator(`#switch-${id}-contention`);
   ok(await box.isChecked(), "nodes: a type that is collected");
   await box.click();
@@ -207,6 +229,10 @@ await run(async () => {
     await until("profiles of the frontend", async () => (await server.api(`profiles?node=${fe}&type=cpu`)).profiles.length > 0, 60);
     const java = await open(`${server.url}/#/profiles?node=${fe}&type=cpu`);
     await java.locator("#table_id tbody tr").first().waitFor();
+    const [pprofFile] = await Promise.all([java.waitForEvent("download"), java.getByLabel("Download as pprof").first().click()]);
+    ok(/^cpu-[\d-]+\.pb\.gz$/.test(pprofFile.suggestedFilename()) && /planQueries/.test(execFileSync(program, ["top", "--cum", await pprofFile.path()]).toString()), "frontend: a row can be had as pprof", pprofFile.suggestedFilename());
+    const [pageFile] = await Promise.all([java.waitForEvent("download"), java.getByLabel("Download the archive").first().click()]);
+    ok(/^cpu-profile-[\d-]+\.html\.tar\.gz$/.test(pageFile.suggestedFilename()), "frontend: and as StarRocks' archive", pageFile.suggestedFilename());
     await java.locator("#table_id tbody tr a", { hasText: "View" }).first().click();
     await ready(java);
     await java.waitForFunction(() => window.procprof.viewer.current?.canvas?.lastBoxes > 2);

@@ -109,7 +109,7 @@ class App {
       h("nav", { class: "nav", "aria-label": t("menu") }, link("profiles", "procProfiles", ["view", "open"]), session.file_mode ? null : [link("timeline", "timeline"), link("nodes", "nodes")]),
       h("div", { class: "bar-tools" }, picker,
         h("button", { type: "button", class: "button plain square", id: "open-file", title: t("openFile"), "aria-label": t("openFile"), onClick: () => picker.click() }, icon("folder")),
-        languages,
+        h("span", { class: "language" }, icon("globe"), languages),
         h("button", { type: "button", class: "button plain square", id: "theme", title: t("theme"), "aria-label": t("theme"), onClick: () => { toggleTheme(); this.drawBar(); } }, icon(isDark() ? "sun" : "moon")),
         session.login_required && session.user ? h("button", { type: "button", class: "button plain", onClick: () => void api.logout().finally(() => this.start()) }, session.user, h("span", { class: "muted wide-only" }, ` · ${t("signOut")}`)) : null));
   }

@@ -48,6 +48,8 @@ export interface ProfileRow {
   samples: number;
   file: string;
   sample_types: string[];
+  total?: number; // of the sample type that is shown unless another is asked for
+  total_type?: string; // "inuse_space/bytes"
   has_data?: boolean;
 }
 
@@ -65,7 +67,7 @@ export interface Timeline {
   from_ms: number;
   to_ms: number;
   bucket_ms: number;
-  series: { node: number; type: string; buckets: { t_ms: number; profiles: number; samples: number; bytes: number }[] }[];
+  series: { node: number; type: string; buckets: { t_ms: number; profiles: number; samples: number; bytes: number; total?: number; total_type?: string }[] }[];
 }
 
 export interface SourceFunctions {

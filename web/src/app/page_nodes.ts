@@ -4,7 +4,7 @@ import { h, toast } from "../dom";
 import { t } from "../i18n";
 import { formatSpan, formatStamp } from "../flame/format";
 import { api, ApiError, listen, type NodeState, type TypeState } from "./api";
-import { linkTo, nodeLabel, problem, relative, typeBadge, typeLabel, type Page, type Shell } from "./shell";
+import { linkTo, nodeAddress, nodeLabel, problem, relative, typeBadge, typeHint, typeLabel, type Page, type Shell } from "./shell";
 
 export class NodesPage implements Page {
   readonly element: HTMLElement;
@@ -46,7 +46,7 @@ export class NodesPage implements Page {
   }
 
   private card(n: NodeState): HTMLElement {
-    const address = n.port ? `${n.host}:${n.port}` : n.host;
+    const address = nodeAddress(n);
     return h("section", { class: "card", "aria-label": nodeLabel(n) },
       h("header", { class: "card-head" },
         h("span", { class: "role role-" + n.role }, n.role),
@@ -67,11 +67,12 @@ export class NodesPage implements Page {
       } });
     box.checked = x.enabled;
     box.disabled = !this.shell.session.can.act;
+    const error = !n.alive && n.error ? "" : x.error; // a node that does not answer has said why above
     const now = Date.now(), waiting = x.backoff_until_ms > now;
-    return h("tr", { role: "row" }, h("td", { role: "cell", class: "c-switch" }, box), h("td", { role: "cell", class: "c-type" }, typeBadge(x.type)),
+    return h("tr", { role: "row" }, h("td", { role: "cell", class: "c-switch" }, box), h("td", { role: "cell", class: "c-type" }, typeBadge(x.type), h("span", { class: "hint muted" }, typeHint(x.type))),
       h("td", { role: "cell", class: "c-every muted" }, x.interval_s > 0 ? t("every", formatSpan(x.interval_s), formatSpan(x.duration_s)) : t("onDemand")),
       h("td", { role: "cell", class: "c-last", title: x.last_ms ? formatStamp(x.last_ms) : "" }, relative(x.last_ms)),
-      h("td", { role: "cell", class: "c-next" }, x.running ? h("span", { class: "state good" }, t("runningNow")) : waiting ? h("span", { class: "state warn" }, t("backOff", formatStamp(x.backoff_until_ms).slice(11), x.failures ?? "?")) : x.enabled && x.next_ms ? (x.next_ms > now ? relative(x.next_ms) : t("dueNow")) : "–"),
-      h("td", { role: "cell", class: "grow-cell error-text c-error", title: x.error }, x.error || ""));
+      h("td", { role: "cell", class: "c-next" }, x.running ? h("span", { class: "state good" }, t("runningNow")) : waiting ? h("span", { class: "state warn" }, t(x.failures === 1 ? "backOffOnce" : "backOff", formatStamp(x.backoff_until_ms).slice(11), x.failures ?? "?")) : x.enabled && x.next_ms ? (x.next_ms > now ? relative(x.next_ms) : t("dueNow")) : "–"),
+      h("td", { role: "cell", class: "grow-cell error-text c-error", title: error }, error));
   }
 }

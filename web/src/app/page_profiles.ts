@@ -2,9 +2,9 @@
 
 import { h, icon, toast } from "../dom";
 import { t, type Key } from "../i18n";
-import { formatCount, formatFileSize, formatSpan, formatStamp, formatTime } from "../flame/format";
+import { formatBytes, formatCount, formatSpan, formatStamp, formatTime } from "../flame/format";
 import { api, ApiError, listen, type Job, type NodeState, type ProfileRow } from "./api";
-import { go, linkTo, nodeLabel, problem, relative, typeBadge, typeLabel, type Page, type Route, type Shell } from "./shell";
+import { go, linkTo, nodeAddress, nodeLabel, problem, relative, typeBadge, typeHint, typeLabel, type Page, type Route, type Shell } from "./shell";
 
 const RANGES: [string, Key, number][] = [["", "anyTime", 0], ["15m", "last15m", 900e3], ["1h", "last1h", 3600e3], ["6h", "last6h", 6 * 3600e3], ["24h", "last24h", 86400e3], ["7d", "last7d", 7 * 86400e3], ["custom", "customTime", 0]];
 const PAGE = 50;
@@ -80,7 +80,7 @@ export class ProfilesPage implements Page {
     this.tabs.hidden = !!this.shell.session.file_mode;
     if (this.shell.session.file_mode) return this.tabs.replaceChildren();
     this.tabs.replaceChildren(tab(t("allNodes"), "", !this.node, "", ""),
-      ...this.shell.nodes.map((n) => tab(nodeLabel(n), String(n.id), this.node === n, n.alive ? "good" : "bad", n.alive ? n.name : n.error)));
+      ...this.shell.nodes.map((n) => tab(nodeLabel(n), String(n.id), this.node === n, n.alive ? "good" : "bad", n.alive ? nodeAddress(n) : n.error)));
   }
 
   private drawFilters(): void {
@@ -166,16 +166,18 @@ export class ProfilesPage implements Page {
   private row(r: ProfileRow, many: boolean): HTMLElement {
     const node = this.shell.nodes.find((n) => n.id === r.node), viewable = r.has_data !== false;
     const url = viewable ? linkTo("view", { ids: r.id }) : `proc_profile/file?filename=${encodeURIComponent(r.file)}&node=${r.node}`;
-    const picked = this.picked.has(r.id);
-    return h("tr", { class: (picked ? "picked " : "") + (this.fresh.has(r.id) ? "fresh" : ""), role: "row", "data-id": r.id },
+    const picked = this.picked.has(r.id), fits = this.fits(r), isArchive = /\.tar\.gz$/.test(r.file);
+    return h("tr", { class: (picked ? "picked " : fits ? "" : "unfit ") + (this.fresh.has(r.id) ? "fresh" : ""), role: "row", "data-id": r.id },
       h("td", { role: "cell", class: "c-type" }, typeBadge(r.type)), many ? h("td", { role: "cell", class: "c-node" }, nodeLabel(node, r.node)) : null,
       h("td", { role: "cell", class: "stamp c-stamp", title: this.shell.session.file_mode ? r.file : `${r.file}\n${relative(r.time_ms)}` }, this.shell.session.file_mode ? r.file : formatStamp(r.time_ms)),
       h("td", { role: "cell", class: "right optional" }, r.duration_ms > 0 ? formatTime(r.duration_ms / 1000) : "–"), h("td", { role: "cell", class: "right optional" }, r.samples >= 0 ? formatCount(r.samples) : "–"),
-      h("td", { role: "cell", class: "right c-size" }, formatFileSize(r.size_bytes)),
+      h("td", { role: "cell", class: "right c-size" }, formatBytes(r.size_bytes)),
       h("td", { role: "cell", class: "right c-act" }, h("div", { class: "row-actions" },
         h("a", { class: "button small", href: url, target: viewable ? null : "_blank", "aria-label": t("viewIt") }, icon("eye"), h("span", {}, t("viewIt"))),
-        viewable ? h("button", { type: "button", class: "button small", "aria-pressed": String(picked), title: t("compareIt"), "aria-label": t("compareIt"), onClick: () => this.pick(r) }, icon("compare"), h("span", { class: "wide-only" }, t("compareIt"))) : null,
-        h("a", { class: "button small square", href: api.rawUrl(r.id), download: r.file, title: t("downloadIt"), "aria-label": t("downloadIt") }, icon("download")))));
+        viewable ? h("button", { type: "button", class: "button small", "aria-pressed": String(picked), disabled: !fits, title: fits ? t("compareIt") : t("oneType"), "aria-label": t("compareIt"), onClick: () => this.pick(r) }, icon("compare"), h("span", { class: "wide-only" }, t("compareIt"))) : null,
+        isArchive && viewable ? h("a", { class: "button small", href: api.exportUrl(new URLSearchParams({ ids: String(r.id) }), "pprof"), download: "", title: t("downloadPprof"), "aria-label": t("downloadPprof") }, icon("download"), h("b", { class: "kind" }, "pprof")) : null,
+        isArchive ? h("a", { class: "button small", href: api.rawUrl(r.id), download: r.file, title: t("downloadArchive"), "aria-label": t("downloadArchive") }, icon("download"), h("b", { class: "kind" }, "html"))
+          : h("a", { class: "button small square", href: api.rawUrl(r.id), download: r.file, title: t("downloadIt"), "aria-label": t("downloadIt") }, icon("download")))));
   }
 
   private drawEmpty(): HTMLElement {
@@ -189,6 +191,11 @@ export class ProfilesPage implements Page {
     return problem(t("noProfiles"), t("noProfilesHint", isFinite(next) ? formatSpan(Math.max(1, (next - Date.now()) / 1000)) : "–"));
   }
 
+  // Whether it can be compared with what is picked already.
+  private fits(r: ProfileRow): boolean {
+    return [...this.picked.values()].every((p) => p.type === r.type);
+  }
+
   private pick(r: ProfileRow): void {
     if (!this.picked.delete(r.id)) this.picked.set(r.id, r);
     this.drawList();
@@ -199,10 +206,9 @@ export class ProfilesPage implements Page {
     const list = [...this.picked.values()].sort((a, b) => a.time_ms - b.time_ms);
     this.pickBar.hidden = list.length === 0;
     if (!list.length) return;
-    const same = new Set(list.map((r) => r.type)).size === 1;
-    const compare = list.length === 2 && same ? h("a", { class: "button primary", href: linkTo("view", { ids: list[1].id, base_ids: list[0].id }) }, icon("compare"), t("compareIt")) : null;
-    const merge = list.length > 1 && same ? h("a", { class: "button", href: linkTo("view", { ids: list.map((r) => r.id).join(",") }) }, t("mergeThem")) : null;
-    this.pickBar.replaceChildren(h("span", {}, h("strong", {}, t("picked", list.length)), list.length < 2 ? " · " + t("pickAnother") : ""),
+    const compare = list.length === 2 ? h("a", { class: "button primary", href: linkTo("view", { ids: list[1].id, base_ids: list[0].id }) }, icon("compare"), t("compareIt")) : null;
+    const merge = list.length > 1 ? h("a", { class: "button", href: linkTo("view", { ids: list.map((r) => r.id).join(",") }) }, t("mergeThem")) : null;
+    this.pickBar.replaceChildren(h("span", {}, h("strong", {}, t("picked", list.length)), list.length < 2 ? ` · ${t("pickAnother", typeLabel(list[0].type))} ${t("oneType")}.` : ""),
       h("span", { class: "row-actions" }, compare ?? "", merge ?? "", h("button", { type: "button", class: "button", onClick: () => { this.picked.clear(); this.drawList(); } }, t("cancel"))));
   }
 
@@ -213,16 +219,22 @@ export class ProfilesPage implements Page {
     if (!nodes.length) return toast(t("noNodes"));
     const node = h("select", { "aria-label": t("node") }, nodes.map((n) => h("option", { value: String(n.id) }, nodeLabel(n))));
     node.value = String((this.node ?? nodes.find((n) => n.alive) ?? nodes[0]).id);
-    const type = h("select", { "aria-label": t("type") });
-    const fill = (): void => type.replaceChildren(...(nodes.find((n) => String(n.id) === node.value)?.types ?? []).map((x) => h("option", { value: x.type }, typeLabel(x.type))));
+    const type = h("select", { "aria-label": t("type"), "aria-describedby": "type-hint" }), hint = h("p", { class: "muted hint", id: "type-hint" });
+    const explain = (): void => { hint.textContent = typeHint(type.value); };
+    const fill = (): void => {
+      type.replaceChildren(...(nodes.find((n) => String(n.id) === node.value)?.types ?? []).map((x) => h("option", { value: x.type }, typeLabel(x.type))));
+      explain();
+    };
     fill();
     if (this.query.get("type")) type.value = this.query.get("type")!;
+    explain();
     node.addEventListener("change", fill);
+    type.addEventListener("change", explain);
     const seconds = h("input", { type: "number", min: "1", max: "300", value: "10", "aria-label": t("seconds") });
     const error = h("p", { class: "error", role: "alert", hidden: true });
     const box = h("dialog", { class: "dialog", "aria-label": t("collectNow") }, h("h2", {}, t("collectNow")),
       h("form", { method: "dialog", class: "form" },
-        h("label", { class: "field" }, h("span", {}, t("node")), node), h("label", { class: "field" }, h("span", {}, t("type")), type), h("label", { class: "field" }, h("span", {}, t("seconds")), seconds), error,
+        h("label", { class: "field" }, h("span", {}, t("node")), node), h("label", { class: "field" }, h("span", {}, t("type")), type), hint, h("label", { class: "field" }, h("span", {}, t("seconds")), seconds), error,
         h("div", { class: "form-buttons" }, h("button", { type: "button", class: "button", onClick: () => box.close() }, t("cancel")), h("button", { type: "submit", class: "button primary" }, t("start")))));
     box.querySelector("form")!.addEventListener("submit", (e) => {
       e.preventDefault();

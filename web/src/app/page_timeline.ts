@@ -1,13 +1,21 @@
-// A node over time: a lane for each type, bars as high as the samples taken; drag over a range to merge what is in it.
+// A node over time: a lane for each type, bars as high as what the profiles show (CPU time, bytes in use, time waited); drag over a range to merge what is in it.
 
-import { h, svg } from "../dom";
+import { h, icon, svg } from "../dom";
 import { t, type Key } from "../i18n";
-import { formatCount, formatStamp } from "../flame/format";
+import { formatCount, formatStamp, formatValue } from "../flame/format";
 import { api, ApiError, listen, type Timeline } from "./api";
-import { go, linkTo, nodeLabel, problem, typeBadge, typeLabel, type Page, type Route, type Shell } from "./shell";
+import { go, linkTo, nodeLabel, problem, profilesIn, typeBadge, typeLabel, type Page, type Route, type Shell } from "./shell";
 
 const RANGES: [string, Key, number][] = [["15m", "last15m", 900e3], ["1h", "last1h", 3600e3], ["6h", "last6h", 6 * 3600e3], ["24h", "last24h", 86400e3], ["7d", "last7d", 7 * 86400e3]];
-const LANE = 74;
+const LANE = 74, BAR = LANE - 26; // high
+
+// What the bars of a lane stand for: the total of the newest profile's sample type; of records of older servers, which lack it, the number of samples.
+function measure(s: Timeline["series"][number]): { name: string; of: (b: (typeof s.buckets)[number]) => number | undefined; text: (value: number) => string } {
+  const type = s.buckets.reduce((last, b) => b.total_type ?? last, "");
+  if (!type) return { name: t("samples"), of: (b) => Math.max(b.samples, 0), text: (value) => formatCount(value) };
+  const [name, unit = ""] = type.split("/");
+  return { name, of: (b) => (b.total_type === type ? b.total : undefined), text: (value) => formatValue(value, unit) };
+}
 
 export class TimelinePage implements Page {
   readonly element: HTMLElement;
@@ -16,7 +24,7 @@ export class TimelinePage implements Page {
   private data: Timeline | null = null;
   private readonly controls = h("div", { class: "filters" });
   private readonly lanes = h("div", { class: "lanes" }, h("p", { class: "muted loading" }, t("loading")));
-  private readonly choice = h("div", { class: "choice" });
+  private readonly choice = h("div", { class: "pick-bar choice", role: "status", hidden: true });
   private readonly stop: () => void;
   private timer = 0;
   private dragFrom = -1;
@@ -91,7 +99,7 @@ export class TimelinePage implements Page {
     if (!data) return;
     if (!data.series.length) {
       this.lanes.replaceChildren(problem(t("nothingCollected")));
-      this.choice.replaceChildren();
+      this.choice.hidden = true;
       return;
     }
     const many = new Set(data.series.map((s) => s.node)).size > 1;
@@ -117,13 +125,17 @@ export class TimelinePage implements Page {
   }
 
   private lane(s: Timeline["series"][number], many: boolean): HTMLElement {
-    const d = this.data!, most = Math.max(1, ...s.buckets.map((b) => Math.max(b.samples, 0)));
+    const d = this.data!, { name, of, text } = measure(s), most = Math.max(0, ...s.buckets.map((b) => of(b) ?? 0));
     const width = Math.max(0.15, (d.bucket_ms / (d.to_ms - d.from_ms)) * 100 - 0.12);
     const bars = s.buckets.map((b) => {
-      const high = 6 + (Math.max(b.samples, 0) / most) * (LANE - 22);
-      return svg("rect", { x: `${this.x(b.t_ms)}%`, y: LANE - 8 - high, width: `${width}%`, height: high, rx: 1.5 }, svg("title", {}, `${formatStamp(b.t_ms)} · ${t("profilesIn", b.profiles)} · ${formatCount(b.samples)} ${t("samples")}`));
+      const value = of(b), high = Math.max(2, most > 0 ? ((value ?? 0) / most) * BAR : 0); // what is there is seen, also a zero
+      return svg("rect", { x: `${this.x(b.t_ms)}%`, y: LANE - 8 - high, width: `${width}%`, height: high, rx: Math.min(1.5, high / 2) },
+        svg("title", {}, [formatStamp(b.t_ms), value === undefined ? "" : `${text(value)} ${name}`, profilesIn(b.profiles), b.samples > 0 ? `${formatCount(b.samples)} ${t("samples")}` : ""].filter(Boolean).join(" · ")));
     });
-    const body = h("div", { class: "lane-body type-" + s.type }, svg("svg", { width: "100%", height: LANE, role: "img", "aria-label": `${typeLabel(s.type)}: ${t("profilesIn", s.buckets.reduce((a, b) => a + b.profiles, 0))}` }, bars));
+    const scale = `${text(most)} ${name}`;
+    const body = h("div", { class: "lane-body type-" + s.type }, h("span", { class: "lane-scale" }, scale),
+      svg("svg", { width: "100%", height: LANE, role: "img", "aria-label": `${typeLabel(s.type)}: ${profilesIn(s.buckets.reduce((a, b) => a + b.profiles, 0))}, ${t("atMost", scale)}` },
+        svg("line", { x1: 0, x2: "100%", y1: LANE - 8 - BAR, y2: LANE - 8 - BAR, class: "lane-top" }), bars));
     const from = Number(this.query.get("from_ms") ?? 0), to = Number(this.query.get("to_ms") ?? 0), mine = (this.query.get("type") ?? s.type) === s.type && (this.query.get("lane") ?? String(s.node)) === String(s.node);
     const mark = h("div", { class: "range", hidden: !(from && to && mine) });
     const place = (a: number, b: number): void => {
@@ -156,14 +168,16 @@ export class TimelinePage implements Page {
 
   private drawChoice(): void {
     const from = Number(this.query.get("from_ms") ?? 0), to = Number(this.query.get("to_ms") ?? 0), d = this.data!;
+    this.choice.hidden = !from || !to;
+    if (this.choice.hidden) return;
     const type = this.query.get("type") ?? d.series[0].type, node = this.query.get("lane") || this.query.get("node") || String(d.series[0].node);
-    if (!from || !to) return this.choice.replaceChildren(h("p", { class: "muted" }, t("rangeNone")));
     const lane = d.series.find((s) => s.type === type && String(s.node) === node);
     const count = lane ? lane.buckets.filter((b) => b.t_ms + d.bucket_ms > from && b.t_ms < to).reduce((a, b) => a + b.profiles, 0) : 0;
     const what = { node, type, from_ms: from, to_ms: to };
     this.choice.replaceChildren(
-      h("p", {}, typeBadge(type), " ", h("strong", {}, `${formatStamp(from)} – ${formatStamp(to).slice(11)}`), " · ", t("profilesIn", count)),
-      h("span", { class: "row-actions" }, h("a", { class: "button primary", href: linkTo("view", what) }, t("rangeFlame")),
-        h("a", { class: "button", href: linkTo("view", { ...what, base_from_ms: 2 * from - to, base_to_ms: from }) }, t("rangeCompare"))));
+      h("p", {}, typeBadge(type), " ", h("strong", {}, `${formatStamp(from)} – ${formatStamp(to).slice(11)}`), " · ", profilesIn(count)),
+      h("span", { class: "row-actions" }, count ? h("a", { class: "button primary", href: linkTo("view", what) }, t("rangeFlame")) : null,
+        count ? h("a", { class: "button", href: linkTo("view", { ...what, base_from_ms: 2 * from - to, base_to_ms: from }) }, t("rangeCompare")) : null,
+        h("button", { type: "button", class: "button square", title: t("close"), "aria-label": t("close"), onClick: () => this.change({ from_ms: "", to_ms: "", type: "", lane: "" }) }, icon("close"))));
   }
 }

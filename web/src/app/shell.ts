@@ -51,8 +51,23 @@ export interface Page {
 
 export function nodeLabel(node: NodeState | undefined, id?: number): string {
   if (!node) return id === undefined ? "?" : String(id);
-  if (node.role === "FE") return node.name && node.name !== "FE" && node.name !== `${node.host}:${node.port}` ? `FE: ${node.name}` : "FE";
-  return `${node.role}: ${node.name && !node.host ? node.name : `${node.host}:${node.port}`}`;
+  const address = nodeAddress(node), named = node.name && node.name !== address && node.name !== node.role;
+  if (node.role === "FE") return named ? `FE: ${node.name}` : "FE";
+  return `${node.role}: ${named ? node.name : address}`;
+}
+
+export function nodeAddress(node: NodeState): string {
+  return !node.port ? node.host : node.host.includes(":") ? `[${node.host}]:${node.port}` : `${node.host}:${node.port}`;
+}
+
+export function profilesIn(count: number): string {
+  return count === 1 ? t("profileIn") : t("profilesIn", count);
+}
+
+// What a type of profile tells, in a sentence.
+export function typeHint(type: string): string {
+  const key = "hint_" + type;
+  return key in WORDS ? t(key as Key) : "";
 }
 
 export function typeLabel(type: string): string {
@@ -61,7 +76,7 @@ export function typeLabel(type: string): string {
 }
 
 export function typeBadge(type: string): HTMLElement {
-  return h("span", { class: "type type-" + type.replace(/\W/g, "") }, typeLabel(type));
+  return h("span", { class: "type type-" + type.replace(/\W/g, ""), title: typeHint(type) || null }, typeLabel(type));
 }
 
 export function relative(ms: number, now = Date.now()): string {

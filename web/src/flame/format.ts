@@ -39,17 +39,6 @@ export function formatBytes(bytes: number): string {
   return (i ? short(value) : String(Math.round(value))) + " " + names[i];
 }
 
-// As StarRocks' page writes sizes: three digits behind the point, no blank.
-export function formatFileSize(bytes: number): string {
-  const names = ["B", "KB", "MB", "GB", "TB"];
-  let value = bytes, i = 0;
-  while (value >= 1024 && i < names.length - 1) {
-    value /= 1024;
-    i++;
-  }
-  return value.toFixed(3) + names[i];
-}
-
 export function formatCount(value: number): string {
   const a = Math.abs(value);
   if (a >= 1e12) return short(value / 1e12) + " T";

@@ -24,7 +24,7 @@ class Half {
     this.canvas.setDirection(up);
     this.canvas.element.setAttribute("role", "application");
     this.canvas.element.setAttribute("aria-label", title);
-    this.element = h("section", { class: "half " + (up ? "upper" : "lower") }, h("h3", {}, title), this.canvas.element);
+    this.element = h("section", { class: "half " + (up ? "upper" : "lower") }, h("h3", {}, title), h("div", { class: "half-body" }, this.canvas.element));
   }
 }
 

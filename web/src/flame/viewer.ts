@@ -267,7 +267,7 @@ export class Viewer {
 
   showHelp(): void {
     const rows: [string, Key][] = [
-      ["← ↑ → ↓", "keyMove"], ["Enter", "keyZoom"], ["Esc  0", "keyBack"], ["/", "keySearch"], ["n  N", "keyNext"], ["1 – 5", "keyViews"], ["i", "keyFlip"],
+      ["← ↑ → ↓", "keyMove"], ["Enter", "keyZoom"], ["Esc  0", "keyBack"], ["/", "keySearch"], ["n  N", "keyNext"], [`1 – ${this.tabs.size}`, "keyViews"], ["i", "keyFlip"],
       ["r", "keyReverse"], ["c", "keyCollapse"], ["s", "keyCallers"], ["y", "keyCopy"], ["m", "keyMenu"], ["t", "keyType"], [t("keyWheel"), "keyWiden"], ["?", "keyHelp"],
     ];
     const back = document.activeElement as HTMLElement | null;
