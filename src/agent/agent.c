@@ -15,6 +15,7 @@
 #include "agent/kinds.h"
 #include "agent/labels.h"
 #include "agent/loader.h"
+#include "agent/profsignal.h"
 #include "agent/server.h"
 #include "agent/sized.h"
 #include "agent/tables.h"
@@ -101,6 +102,7 @@ static void after_fork_in_child(void)
     epoch_reset(&sampler_epoch);
     sampler_own_tid = 0;
     server_forked();
+    profsignal_forked();
     threads_forked();
     tables_forked();
     labels_forked();

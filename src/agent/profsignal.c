@@ -2,6 +2,7 @@
 #include "agent/profsignal.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,7 +11,13 @@
 #include "agent/config.h"
 #include "agent/hot/sampler.h"
 
-static int taken; /* only changed under the lock of the capture that asks */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a CPU and a wall capture may begin at once */
+static int taken;
+
+void profsignal_forked(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
 
 static int install(int number)
 {
@@ -20,7 +27,7 @@ static int install(int number)
     return sigaction(number, &action, NULL);
 }
 
-int profsignal_take(struct err *err)
+static int take_locked(struct err *err)
 {
     struct sigaction now;
     int asked = (int)config_number("signal", 0);
@@ -40,6 +47,14 @@ int profsignal_take(struct err *err)
     return err_set(
         err, ERR_BUSY,
         "every real-time signal has a handler of the program; name one it can spare (setting \"signal\")");
+}
+
+int profsignal_take(struct err *err)
+{
+    pthread_mutex_lock(&lock);
+    int number = take_locked(err);
+    pthread_mutex_unlock(&lock);
+    return number;
 }
 
 int profsignal_take_plain(void)

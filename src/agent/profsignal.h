@@ -21,4 +21,6 @@ int profsignal_take_plain(void);
 /* To one thread, with this value; false when the thread is gone. */
 int profsignal_send(uint32_t tid, int signal_number, void *value);
 
+void profsignal_forked(void); /* in the child of a fork */
+
 #endif
