@@ -67,7 +67,7 @@ struct pp_capture {
 /* Takes a profile and blocks for it. On success *bytes is the caller's: pp_free. Needs pp_agent_start. */
 int pp_profile(const struct pp_capture *capture, void **bytes, size_t *n_bytes);
 int pp_profile_to_file(const struct pp_capture *capture,
-                       const char *path); /* appears under its name when it is whole */
+                       const char *path); /* appears under its name when it is whole, mode 0600 */
 void pp_free(void *bytes, size_t n_bytes);
 
 /* Switches of a profiler that counts all the time, as .../KIND/VERB does over HTTP. kind: "heap", "allocs",

@@ -24,6 +24,14 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
+/* First in a public function: errno is the host's. */
+#define KEEPS_ERRNO __attribute__((cleanup(set_errno), unused)) int errno_before = errno
+static void set_errno(const int *before)
+{
+    errno = *before;
+}
+
+#define MAX_SECONDS   1e6  /* of a capture */
 #define STOP_LIMIT_MS 2000 /* for the calls under way */
 
 /* Of the first version of the header: up to its last member. */
@@ -166,6 +174,7 @@ bool agent_is_started(void)
 PUBLIC int pp_agent_start(const struct pp_options *options)
 {
     THREADS_NOT_CANCELLED;
+    KEEPS_ERRNO;
     struct pp_options o = {.size = sizeof o};
     int status =
         options ? sized_copy(&o, sizeof o, options, FIRST_OPTIONS_BYTES, "pp_options", &last_error) : 0;
@@ -175,6 +184,7 @@ PUBLIC int pp_agent_start(const struct pp_options *options)
 PUBLIC void pp_agent_stop(void)
 {
     THREADS_NOT_CANCELLED;
+    KEEPS_ERRNO;
     pthread_mutex_lock(&lock);
     if (started) {
         calls_cancel();
@@ -191,6 +201,11 @@ PUBLIC int pp_agent_port(void)
     return server_port();
 }
 
+static bool is_form(const char *format, const char *name)
+{
+    return !strcmp(format ? format : "proto", name);
+}
+
 static int write_form(struct output *o, const char *format, struct pages_buf *body)
 {
     if (o->has_raw) {
@@ -198,30 +213,42 @@ static int write_form(struct output *o, const char *format, struct pages_buf *bo
         o->raw = (struct pages_buf){0};
         return 0;
     }
-    if (!format || !strcmp(format, "proto")) return output_write_proto(o, body, &last_error);
-    if (!strcmp(format, "text")) return output_write_text(o, body, &last_error);
-    if (strcmp(format, "legacy"))
-        return err_set(&last_error, ERR_INPUT, "format \"%s\": must be proto, legacy or text", format);
+    if (is_form(format, "proto")) return output_write_proto(o, body, &last_error);
+    if (is_form(format, "text")) return output_write_text(o, body, &last_error);
     int status = output_merge_stacks(o, &last_error);
     return status ? status : output_write_legacy(o, body, &last_error);
+}
+
+/* All that can be wrong is said before the capture, not after it. */
+static int check_capture(const struct pp_capture *c, const struct kind **ret_kind)
+{
+    if (!c->kind) return err_set(&last_error, ERR_INPUT, "pp_capture.kind is not set");
+    if (!(c->seconds >= 0 && c->seconds <= MAX_SECONDS))
+        return err_set(&last_error, ERR_INPUT, "pp_capture.seconds is %g, must be 0 to %g", c->seconds,
+                       MAX_SECONDS);
+    if (!is_form(c->format, "proto") && !is_form(c->format, "text") && !is_form(c->format, "legacy"))
+        return err_set(&last_error, ERR_INPUT, "format \"%s\": must be proto, legacy or text", c->format);
+    *ret_kind = kind_find(c->kind, strlen(c->kind));
+    if (*ret_kind) return 0;
+    return err_set(&last_error, ERR_NOT_FOUND, "there is no profile called \"%s\" here", c->kind);
 }
 
 static int capture(const struct pp_capture *given, struct pages_buf *body)
 {
     struct pp_capture c;
-    if (!given) return err_set(&last_error, ERR_INPUT, "pp_capture: none is given");
-    int status = sized_copy(&c, sizeof c, given, FIRST_CAPTURE_BYTES, "pp_capture", &last_error);
-    if (status) return status;
-    if (!c.kind) return err_set(&last_error, ERR_INPUT, "pp_capture.kind is not set");
-    const struct kind *k = kind_find(c.kind, strlen(c.kind));
-    if (!k) return err_set(&last_error, ERR_NOT_FOUND, "there is no profile called \"%s\" here", c.kind);
-    struct kind_options options = {
-        .seconds = c.seconds, .has_seconds = c.seconds > 0, .rate = c.frequency, .query = ""};
-    options.legacy = c.format && !strcmp(c.format, "legacy");
+    const struct kind *k = NULL;
     struct output o = {0};
     struct call call = {0};
-    status = call_begin(&call);
+    if (!given) return err_set(&last_error, ERR_INPUT, "pp_capture: none is given");
+    int status = sized_copy(&c, sizeof c, given, FIRST_CAPTURE_BYTES, "pp_capture", &last_error);
+    if (!status) status = check_capture(&c, &k);
+    if (!status) status = call_begin(&call);
     if (status) return status;
+    struct kind_options options = {.seconds = c.seconds,
+                                   .has_seconds = c.seconds > 0,
+                                   .rate = c.frequency,
+                                   .legacy = is_form(c.format, "legacy"),
+                                   .query = ""};
     status = kind_capture(k, &options, &call.cancel, &o, &last_error);
     if (!status) {
         status = write_form(&o, c.format, body);
@@ -235,7 +262,9 @@ static int capture(const struct pp_capture *given, struct pages_buf *body)
 PUBLIC int pp_profile(const struct pp_capture *c, void **bytes, size_t *n_bytes)
 {
     THREADS_NOT_CANCELLED;
+    KEEPS_ERRNO;
     struct pages_buf body = {0};
+    if (!bytes || !n_bytes) return err_set(&last_error, ERR_INPUT, "pp_profile: no place for the profile");
     int status = capture(c, &body);
     if (status) return status;
     /* pp_free gets the size of the content; what lies behind it on whole pages goes back now. */
@@ -253,34 +282,43 @@ PUBLIC void pp_free(void *bytes, size_t n_bytes)
     if (bytes) pages_unmap(bytes, n_bytes ? (n_bytes + page - 1) / page * page : page);
 }
 
+/* 0, or why not. */
+static int write_all(int fd, const char *bytes, size_t n_bytes)
+{
+    for (size_t done = 0; done < n_bytes;) {
+        ssize_t n = write(fd, bytes + done, n_bytes - done);
+        if (n < 0 && errno != EINTR) return errno;
+        if (n > 0) done += (size_t)n;
+    }
+    return 0;
+}
+
 PUBLIC int pp_profile_to_file(const struct pp_capture *c, const char *path)
 {
     THREADS_NOT_CANCELLED;
+    KEEPS_ERRNO;
+    static _Atomic unsigned n_files;
     struct pages_buf body = {0};
-    char temporary[4096];
-    if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
-        return err_set(&last_error, ERR_INPUT, "the path is too long");
+    char part[4096]; /* a new file, whoever else writes or links to what is there */
+    if (!path ||
+        snprintf(part, sizeof part, "%s.%d.%u.part", path, (int)getpid(), n_files++) >= (int)sizeof part)
+        return err_set(&last_error, ERR_INPUT, "pp_profile_to_file: the path is %s",
+                       path ? "too long" : "missing");
     int status = capture(c, &body);
     if (status) return status;
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    size_t done = 0;
-    while (fd >= 0 && done < body.size) {
-        ssize_t n = write(fd, body.data + done, body.size - done);
-        if (n < 0) break;
-        done += (size_t)n;
-    }
-    int why = errno;
-    if (fd < 0 || done < body.size || close(fd) || rename(temporary, path)) {
-        if (fd >= 0) unlink(temporary);
-        status = err_errno(&last_error, why, "writing %s", path);
-    }
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int why = fd < 0 ? errno : write_all(fd, body.data, body.size);
+    if (fd >= 0 && close(fd) && !why) why = errno;
+    if (!why && rename(part, path)) why = errno;
+    if (fd >= 0 && why) unlink(part);
     pages_buf_free(&body);
-    return status;
+    return why ? err_errno(&last_error, why, "writing %s", path) : 0;
 }
 
 PUBLIC int pp_control(const char *kind, const char *verb, const char *query, char *reply, size_t size)
 {
     THREADS_NOT_CANCELLED;
+    KEEPS_ERRNO;
     if (!kind || !verb) return err_set(&last_error, ERR_INPUT, "pp_control: kind or verb is missing");
     const struct kind *k = kind_find(kind, strlen(kind));
     if (!k || !k->control)
@@ -300,6 +338,7 @@ PUBLIC int pp_control(const char *kind, const char *verb, const char *query, cha
 PUBLIC int pp_label_set(const char *key, const char *value)
 {
     THREADS_NOT_CANCELLED;
+    KEEPS_ERRNO;
     if (!key || !*key) return err_set(&last_error, ERR_INPUT, "a label needs a key");
     if (labels_set(key, value)) return err_set(&last_error, ERR_LIMIT, "too many labels");
     return 0;

@@ -1,12 +1,14 @@
 /* The public functions (include/procprof.h): structs that grow, settings, what an end means. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -130,7 +132,7 @@ TEST(an_address_is_taken_as_it_is)
     CHECK_STR(pp_error_text(), "listen: \"0,token=x\" is not a port");
 }
 
-/* ---- the end */
+/* ---- a capture */
 
 static double now_s(void)
 {
@@ -138,6 +140,75 @@ static double now_s(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
+
+static int n_descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 2048; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+TEST(what_is_wrong_with_a_capture_is_said_before_it_is_taken)
+{
+    struct pp_capture c = {.size = sizeof c, .kind = "profile", .seconds = 50, .format = "xml"};
+    void *bytes;
+    size_t n_bytes;
+    CHECK_INT(pp_agent_start(NULL), 0);
+    double begin = now_s();
+    CHECK_INT(pp_profile(&c, &bytes, &n_bytes), PP_ERROR_INPUT);
+    CHECK_STR(pp_error_text(), "format \"xml\": must be proto, legacy or text");
+    c.format = NULL;
+    for (int i = 0; i < 4; i++) {
+        c.seconds = (double[]){-1, 1e300, NAN, INFINITY}[i];
+        CHECK_INT(pp_profile(&c, &bytes, &n_bytes), PP_ERROR_INPUT);
+        CHECK(strstr(pp_error_text(), "pp_capture.seconds is "));
+    }
+    c.seconds = 50;
+    CHECK_INT(pp_profile(&c, NULL, &n_bytes), PP_ERROR_INPUT);
+    CHECK_INT(pp_profile_to_file(&c, NULL), PP_ERROR_INPUT);
+    CHECK(now_s() - begin < 40);
+    pp_agent_stop();
+}
+
+TEST(a_file_appears_whole_or_not_at_all_and_nothing_is_left_open)
+{
+    char folder[] = "/tmp/procprof_api_XXXXXX", path[64], other[80], planted[80];
+    REQUIRE(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/profile", folder);
+    snprintf(planted, sizeof planted, "%s.part", path);
+    snprintf(other, sizeof other, "%s/other", folder);
+    REQUIRE(!symlink(other, planted)); /* in /tmp anybody may have put it there */
+    struct pp_capture c = {.size = sizeof c, .kind = "threads", .format = "text"};
+    struct stat s;
+    CHECK_INT(pp_agent_start(NULL), 0);
+    int n_before = n_descriptors();
+    errno = 77;
+    CHECK_INT(pp_profile_to_file(&c, path), 0);
+    CHECK(!lstat(path, &s) && S_ISREG(s.st_mode) && s.st_size > 0);
+    CHECK(lstat(other, &s) != 0);
+    CHECK_INT(pp_profile_to_file(&c, folder), PP_ERROR_IO);
+    CHECK(strstr(pp_error_text(), "Is a directory"));
+
+    struct rlimit limit, small;
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    small = (struct rlimit){.rlim_cur = 10, .rlim_max = limit.rlim_max}; /* the file may not grow */
+    setrlimit(RLIMIT_FSIZE, &small);
+    errno = 77;
+    int status = pp_profile_to_file(&c, other), errno_after = errno;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    CHECK_INT(status, PP_ERROR_IO);
+    CHECK_INT(errno_after, 77);
+    CHECK(strstr(pp_error_text(), "File too large"));
+    CHECK(lstat(other, &s) != 0);
+    CHECK_INT(n_descriptors(), n_before);
+    pp_agent_stop();
+    unlink(planted);
+    unlink(path);
+    CHECK(!rmdir(folder)); /* nothing else was left there */
+}
+
+/* ---- the end */
 
 static void sleep_s(double seconds) /* signals of the samplers cut sleeps short */
 {
@@ -207,13 +278,6 @@ TEST(the_end_switches_off_what_counts_all_the_time)
     }
 }
 #endif
-
-static int n_descriptors(void)
-{
-    int n = 0;
-    for (int fd = 0; fd < 2048; fd++) n += fcntl(fd, F_GETFD) >= 0;
-    return n;
-}
 
 TEST(after_the_end_no_descriptor_and_no_thread_is_left_and_it_starts_again)
 {
