@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,69 +74,140 @@ static bool jvm_can_read(const struct jvm_proc *proc, const char *path)
     return fd >= 0;
 }
 
+#define COPY_PREFIX ".procprof-asprof-"
+#define TEMPORARY   "library" /* in the workspace, while it is written */
+#define DELETED     " (deleted)"
+
+enum { MAX_LIBRARY_BYTES = 64 << 20 };
+
+/* The JVM's /tmp, also when the JVM is gone. */
+static int open_tmp(const struct jvm_asprof *as)
+{
+    return openat(as->ws->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Who removes a copy holds its lock alone, for a moment. */
+static void share_lock(int fd)
+{
+    for (int i = 0; i < 20 && flock(fd, LOCK_SH | LOCK_NB) < 0; i++) clock_sleep_ns(10000000);
+}
+
+/* Takes the copy that is there: 1; 0 when there is none, or was none to use; ERR_UNSUPPORTED when somebody
+ * else put a file there. */
+static int take_copy(struct jvm_asprof *as, int tmp, const struct bytes *library, struct err *err)
+{
+    int fd = openat(tmp, as->copy, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), why = errno;
+    if (fd < 0 && why == ENOENT) return 0;
+    struct stat st;
+    bool is_ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                   (st.st_uid == as->proc->euid || st.st_uid == 0) && !(st.st_mode & 022);
+    if (!is_ours) {
+        if (fd >= 0) close(fd);
+        return err_set(err, ERR_UNSUPPORTED, "/tmp/%s of JVM %d is there and is not ours; remove it",
+                       as->copy, (int)as->proc->pid);
+    }
+    share_lock(fd);
+    struct bytes there = {0};
+    bool is_there = fstat(fd, &st) == 0 && st.st_nlink > 0; /* not removed before we had the lock */
+    bool is_good = is_there && file_read_foreign_fd(fd, as->copy, MAX_LIBRARY_BYTES, &there, NULL) == 0 &&
+                   there.len == library->len && !memcmp(there.data, library->data, library->len) &&
+                   st.st_mode & (st.st_uid == as->proc->euid ? 0400 : 0004);
+    bytes_free(&there);
+    if (is_good) {
+        as->copy_fd = fd;
+        return 1;
+    }
+    if (is_there) unlinkat(tmp, as->copy, 0); /* torn, or not for this user: nobody can use it */
+    close(fd);
+    return 0;
+}
+
+/* Puts it there whole or not at all. Another may be first: then that one is there. */
+static int make_copy(const struct jvm_asprof *as, int tmp, const struct bytes *library, struct err *err)
+{
+    int rc = jvm_workspace_write(as->ws, TEMPORARY, library->data, library->len, err);
+    if (rc < 0) return rc;
+    struct jvm_identity old = jvm_become(as->proc);
+    int failed = linkat(as->ws->fd, TEMPORARY, tmp, as->copy, 0), why = errno;
+    jvm_become_again(old);
+    jvm_workspace_remove(as->ws, TEMPORARY);
+    if (failed && why != EEXIST)
+        return err_errno(err, why, "cannot put a copy of the library where JVM %d sees it: /tmp/%s",
+                         (int)as->proc->pid, as->copy);
+    return 0;
+}
+
 /* For a JVM in a container or of another user: a copy in its /tmp. The name is always the same for the same
  * library: the JVM knows it again, although the file is removed in between. */
-static int place_copy(struct jvm_asprof *as, const char *library, struct err *err)
+static int place_copy(struct jvm_asprof *as, const char *path, struct err *err)
 {
-    struct bytes bytes;
-    int rc = file_read(library, (size_t)64 << 20, &bytes, err);
+    struct bytes library;
+    int rc = file_read(path, MAX_LIBRARY_BYTES, &library, err);
     if (rc < 0) return rc;
-    snprintf(as->library, sizeof as->library, "/tmp/.procprof-asprof-%08x.so",
-             hash_bytes(bytes.data, bytes.len));
-    struct jvm_path path = jvm_proc_path(as->proc, "%s", as->library);
-    struct jvm_identity old = jvm_become(as->proc);
-    int fd = open(path.text, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0700), why = errno;
-    jvm_become_again(old);
-    if (fd < 0 && why == EEXIST) {
-        /* Ours from another session at this moment, or left behind: usable only if nobody else could have
-         * written it. */
-        struct stat st;
-        struct bytes there = {0};
-        bool is_good = lstat(path.text, &st) == 0 && S_ISREG(st.st_mode) &&
-                       (st.st_uid == as->proc->euid || st.st_uid == 0) && !(st.st_mode & 022) &&
-                       file_read(path.text, (size_t)64 << 20, &there, NULL) == 0 && there.len == bytes.len &&
-                       !memcmp(there.data, bytes.data, bytes.len);
-        bytes_free(&there);
-        if (!is_good) rc = err_set(err, ERR_UNSUPPORTED, "%s is there and is not ours; remove it", path.text);
-    } else if (fd < 0) {
-        rc = err_errno(err, why, "cannot put a copy of the library where JVM %d sees it: %s",
-                       (int)as->proc->pid, path.text);
-    } else {
-        for (size_t done = 0; rc == 0 && done < bytes.len;) {
-            ssize_t n = write(fd, bytes.data + done, bytes.len - done);
-            if (n > 0)
-                done += (size_t)n;
-            else if (errno != EINTR)
-                rc = err_errno(err, errno, "cannot write %s", path.text);
-        }
-        close(fd);
+    snprintf(as->copy, sizeof as->copy, COPY_PREFIX "%08x.so", hash_bytes(library.data, library.len));
+    snprintf(as->library, sizeof as->library, "/tmp/%s", as->copy);
+    int tmp = open_tmp(as), taken = 0;
+    if (tmp < 0) rc = err_errno(err, errno, "cannot open the /tmp of JVM %d", (int)as->proc->pid);
+    for (int tries = 0; rc == 0 && !taken && tries < 10; tries++) {
+        taken = take_copy(as, tmp, &library, err);
+        rc = taken < 0 ? taken : taken ? 0 : make_copy(as, tmp, &library, err);
     }
-    bytes_free(&bytes);
-    if (rc == 0) snprintf(as->copy, sizeof as->copy, "%s", path.text);
+    if (rc == 0 && !taken)
+        rc = err_set(err, ERR_UNSUPPORTED, "%s of JVM %d can be neither used nor replaced; remove it",
+                     as->library, (int)as->proc->pid);
+    if (tmp >= 0) close(tmp);
+    bytes_free(&library);
+    if (rc < 0) *as->copy = 0;
     return rc;
 }
 
+/* ---- what the JVM has loaded already ---- */
+
 struct mapped {
-    const char *own; /* NULL: none is */
-    char foreign[300];
+    const char *own; /* by its own path; NULL: none counts as that */
+    bool has_own, has_musl;
+    char copy[300]; /* a copy of ours, of this session's library or an older one; "" none */
+    uint64_t copy_inode;
+    bool is_copy_deleted;
+    char foreign[300]; /* "" none */
 };
 
 static bool see_library(void *context, const char *path, uint64_t inode)
 {
-    (void)inode;
     struct mapped *m = context;
     const char *name = strrchr(path, '/') + 1;
-    if (!strstr(name, "libasyncProfiler") && strncmp(name, ".procprof-asprof-", 17)) return false;
-    if (m->own && !strncmp(path, m->own, strlen(m->own)))
-        return false; /* ours, perhaps " (deleted)" behind it */
-    snprintf(m->foreign, sizeof m->foreign, "%s", path);
-    return true;
+    size_t n = strlen(path);
+    bool is_deleted = n > strlen(DELETED) && !strcmp(path + n - strlen(DELETED), DELETED);
+    if (is_deleted) n -= strlen(DELETED);
+    if (!strncmp(name, "ld-musl-", 8)) m->has_musl = true;
+    if (!strncmp(name, COPY_PREFIX, strlen(COPY_PREFIX)) && n < sizeof m->copy) {
+        snprintf(m->copy, sizeof m->copy, "%.*s", (int)n, path);
+        m->copy_inode = inode;
+        m->is_copy_deleted = is_deleted;
+    } else if (strstr(name, "libasyncProfiler")) {
+        if (m->own && strlen(m->own) == n && !strncmp(path, m->own, n))
+            m->has_own = true;
+        else
+            snprintf(m->foreign, sizeof m->foreign, "%s", path);
+    }
+    return false;
 }
 
 bool jvm_asprof_is_loaded(const struct jvm_proc *proc)
 {
-    struct mapped mapped = {.own = NULL, .foreign = ""};
-    return jvm_proc_each_map(proc->pid, see_library, &mapped);
+    struct mapped mapped = {.own = NULL};
+    jvm_proc_each_map(proc->pid, see_library, &mapped);
+    return *mapped.copy || *mapped.foreign;
+}
+
+/* Would the JVM, told to load the copy again, find the one it has? glibc goes by the name; musl looks into
+ * the file, which must be the same one and nobody else's. */
+static bool is_known_again(const struct jvm_proc *proc, const struct mapped *m)
+{
+    if (!m->has_musl) return true;
+    struct stat st;
+    return !m->is_copy_deleted && lstat(jvm_proc_path(proc, "%s", m->copy).text, &st) == 0 &&
+           S_ISREG(st.st_mode) && st.st_ino == m->copy_inode && (st.st_uid == proc->euid || st.st_uid == 0);
 }
 
 int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const struct jvm_workspace *ws,
@@ -145,25 +217,29 @@ int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const st
     int rc = jvm_asprof_find(library, path, err);
     if (rc < 0) return rc;
     *as = (struct jvm_asprof){.proc = proc, .ws = ws};
-    if (proc->same_root && jvm_can_read(proc, path))
-        snprintf(as->library, sizeof as->library, "%s", path);
-    else if ((rc = place_copy(as, path, err)) < 0)
-        return rc;
-    struct mapped mapped = {.own = as->library, .foreign = ""};
-    if (jvm_proc_each_map(proc->pid, see_library, &mapped)) {
-        jvm_asprof_close(as);
-        return err_set(err, ERR_BUSY,
-                       "the JVM %d has another async-profiler loaded (%.200s); it is left alone. Use that "
-                       "one, or the JVM's own "
-                       "recorder: --engine jfr",
+    struct mapped mapped = {.own = proc->same_root ? path : NULL};
+    jvm_proc_each_map(proc->pid, see_library, &mapped);
+    if (*mapped.foreign)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the JVM %d has another async-profiler loaded (%.150s), which is left alone",
                        (int)proc->pid, mapped.foreign);
-    }
-    return 0;
+    as->keeps_copy = mapped.has_musl;
+    if (*mapped.copy && is_known_again(proc, &mapped))
+        snprintf(as->library, sizeof as->library, "%s", mapped.copy);
+    else if (proc->same_root && (mapped.has_own || jvm_can_read(proc, path)))
+        snprintf(as->library, sizeof as->library, "%s", path);
+    else
+        rc = place_copy(as, path, err);
+    return rc;
 }
 
 void jvm_asprof_close(struct jvm_asprof *as)
 {
-    if (*as->copy) unlink(as->copy);
+    if (!*as->copy) return;
+    int tmp = open_tmp(as);
+    if (!as->keeps_copy && tmp >= 0 && flock(as->copy_fd, LOCK_EX | LOCK_NB) == 0) unlinkat(tmp, as->copy, 0);
+    if (tmp >= 0) close(tmp);
+    close(as->copy_fd);
     *as->copy = 0;
 }
 
@@ -218,16 +294,18 @@ static int is_running(struct jvm_asprof *as, bool *ret_running, struct err *err)
  */
 static bool writes_to(const struct jvm_proc *proc, const char *wanted)
 {
-    char path[64], target[300];
+    char path[64], target[600];
     snprintf(path, sizeof path, "/proc/%d/fd", (int)proc->pid);
     DIR *dir = opendir(path);
     bool found = false;
+    struct jvm_chroot chroot = jvm_proc_chroot(proc->pid);
     for (struct dirent *e; dir && !found && (e = readdir(dir));) {
         ssize_t n = readlinkat(dirfd(dir), e->d_name, target, sizeof target - 1);
         if (n <= 0) continue;
         target[n] = 0;
-        found = wanted ? !strncmp(target, wanted, strlen(wanted))
-                       : jvm_workspace_is_ours(target) && jvm_workspace_is_abandoned(proc, target);
+        const char *own = jvm_proc_own_path(&chroot, target);
+        found = wanted ? !strncmp(own, wanted, strlen(wanted))
+                       : jvm_workspace_is_ours(own) && jvm_workspace_is_abandoned(proc, own);
     }
     if (dir) closedir(dir);
     return found;

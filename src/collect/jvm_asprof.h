@@ -20,11 +20,16 @@ struct jvm_asprof {
     const struct jvm_workspace *ws;
     struct jvm_attach_options attach;
     char library[512]; /* as the JVM sees it */
-    char copy[512];    /* made for a JVM that cannot see ours; removed at the end; "" none */
+    /* The copy made for a JVM that cannot see ours. "": none. Its lock is shared by all sessions that need
+     * it; the last one removes it. */
+    char copy[64]; /* its name in the JVM's /tmp */
+    int copy_fd;
+    bool keeps_copy; /* musl knows a library by its file: without it, it would load another for good */
 };
 
-/* Makes the library ready for this JVM. ERR_BUSY: another async-profiler is loaded there. ERR_UNSUPPORTED: it
- * cannot be had. */
+/* Makes the library ready for this JVM: the copy that was loaded before, ours, or a new copy.
+ * ERR_UNSUPPORTED: it cannot be had, or another async-profiler is loaded there. Before the workspace is
+ * closed, close it. */
 int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const struct jvm_workspace *ws,
                     const char *library, struct err *err);
 void jvm_asprof_close(struct jvm_asprof *as);

@@ -141,10 +141,28 @@ bool jvm_proc_is_young(const struct jvm_proc *proc)
     return proc->start_ticks / (uint64_t)sysconf(_SC_CLK_TCK) + YOUNG_S > (uint64_t)now.tv_sec;
 }
 
+struct jvm_chroot jvm_proc_chroot(pid_t pid)
+{
+    char path[64];
+    struct jvm_chroot chroot;
+    snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
+    ssize_t n = readlink(path, chroot.text, sizeof chroot.text);
+    bool is_whole = n > 1 && (size_t)n < sizeof chroot.text; /* 1: "/" */
+    chroot.text[is_whole ? n : 0] = 0;
+    return chroot;
+}
+
+const char *jvm_proc_own_path(const struct jvm_chroot *chroot, const char *path)
+{
+    size_t n = strlen(chroot->text);
+    return !strncmp(path, chroot->text, n) && path[n] == '/' ? path + n : path;
+}
+
 bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, uint64_t inode), void *context)
 {
     struct buf text = {0};
     bool found = false;
+    struct jvm_chroot chroot = jvm_proc_chroot(pid);
     if (read_proc_file(pid, "maps", &text) == 0) {
         char *line = (char *)buf_cstr(&text); /* our own copy: cut into lines in place */
         while (*line && !found) {
@@ -153,7 +171,8 @@ bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, u
             unsigned long long inode = 0;
             int path_at = 0;
             sscanf(line, "%*s %*s %*s %*s %llu %n", &inode, &path_at);
-            if (path_at && line[path_at] == '/') found = see(context, line + path_at, inode);
+            if (path_at && line[path_at] == '/')
+                found = see(context, jvm_proc_own_path(&chroot, line + path_at), inode);
             if (!end) break;
             line = end + 1;
         }

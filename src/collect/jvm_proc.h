@@ -38,8 +38,16 @@ bool jvm_proc_is_young(const struct jvm_proc *proc);
 /* 0 when libjvm is in its memory map; ERR_INPUT when it is not, ERR_DENIED when we may not look. */
 int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err);
 
-/* Calls see(path, inode, device) for every mapped file once per line of the map; stops when it returns true.
- * Returns that. */
+/* /proc names the files of a process in a chroot from our root on. What is before their own paths then; ""
+ * when it is in none. And a path without it. */
+struct jvm_chroot {
+    char text[256];
+};
+struct jvm_chroot jvm_proc_chroot(pid_t pid);
+const char *jvm_proc_own_path(const struct jvm_chroot *chroot, const char *path);
+
+/* Calls see for every mapped file once per line of the map, by the path the process itself knows; stops when
+ * it returns true. Returns that. */
 bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, uint64_t inode),
                        void *context);
 

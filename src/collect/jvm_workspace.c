@@ -125,6 +125,7 @@ int jvm_workspace_write(const struct jvm_workspace *ws, const char *name, const 
         if (n < 0) {
             why = errno;
             close(fd);
+            unlinkat(ws->fd, name, 0);
             return err_errno(err, why, "cannot write %s/%s", ws->outside, name);
         }
         done += (size_t)n;
