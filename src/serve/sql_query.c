@@ -8,25 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "serve/sql_schema.h"
 
 enum {
-    MAX_STEPS = 20000000,  /* of SQLite's machine: a second or two */
-    STEPS_A_LOOK = 100000, /* between looks at whether somebody wants it to end */
-    MAX_VALUE_BYTES = 1 << 20,
-    MAX_RESULT_BYTES = 256 << 20,
-    MAX_JOINED = 16,
+    MAX_STEPS = 20000000, /* of SQLite's machine: a second or two */
+    MAX_CPU_MS = 3000,    /* steps over long values take longer */
+    STEPS_A_LOOK = 1000,  /* between looks at the bounds, and at whether somebody wants it to end */
+    LOOKS_A_QUESTION = 100,
+    MAX_VALUE_BYTES = 1 << 16,    /* so many steps make no more than some MiB of them */
+    MAX_SQLITE_BYTES = 512 << 20, /* of all statements together: what they sort is kept in memory */
+    MAX_RESULT_BYTES = 64 << 20,
 };
 
 struct query {
     struct sql_session *session;
     struct arena *arena;
     sqlite3 *db;
-    int64_t n_steps;
+    int64_t n_steps, begin_cpu_ms;
     bool is_denied; /* a table that this user may not read */
-    bool is_too_long;
+    bool is_too_long, is_too_large;
     struct err problem; /* of filling a table */
 };
 
@@ -306,13 +309,22 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     return SQLITE_DENY;
 }
 
+static int64_t thread_cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 static int look(void *context)
 {
     struct query *q = context;
     const struct sql_cancel *cancel = &q->session->cancel;
     q->n_steps += STEPS_A_LOOK;
-    q->is_too_long = q->n_steps > MAX_STEPS;
-    return q->is_too_long || (cancel->is_asked && cancel->is_asked(cancel->context));
+    q->is_too_long = q->n_steps > MAX_STEPS || thread_cpu_ms() - q->begin_cpu_ms > MAX_CPU_MS;
+    q->is_too_large = sqlite3_memory_used() > MAX_SQLITE_BYTES;
+    bool asks = cancel->is_asked && q->n_steps / STEPS_A_LOOK % LOOKS_A_QUESTION == 0;
+    return q->is_too_long || q->is_too_large || (asks && cancel->is_asked(cancel->context));
 }
 
 /* ---- all ---- */
@@ -376,7 +388,7 @@ static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, s
             n_bytes += sqlite3_column_bytes(stmt, (int)i) + 1;
         }
         if (n_bytes > MAX_RESULT_BYTES)
-            return err_set(err, ERR_LIMIT, "the result is larger than 256 MiB; ask for less (WHERE, LIMIT)");
+            return err_set(err, ERR_LIMIT, "the result is larger than 64 MiB; ask for less (WHERE, LIMIT)");
     }
     if (rc != SQLITE_DONE) return ERR_INPUT;
     for (size_t i = 0; i < t->n_columns; i++)
@@ -388,20 +400,21 @@ static int explain(const struct query *q, struct err *err)
 {
     if (q->problem.text[0]) return err_set(err, ERR_INPUT, "%s", q->problem.text);
     if (q->is_too_long)
-        return err_set(err, ERR_LIMIT,
-                       "the statement took too many steps; ask for less (WHERE, fewer joins)");
+        return err_set(err, ERR_LIMIT, "the statement takes too long; ask for less (WHERE, fewer joins)");
+    if (q->is_too_large) return err_set(err, ERR_LIMIT, "the statement takes too much memory; ask for less");
     return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", sqlite3_errmsg(q->db));
 }
 
 int sql_query(struct sql_session *s, const char *text, bool describe_only, struct sql_table *t, bool *ret_may,
               struct err *err)
 {
-    struct query q = {.session = s, .arena = t->arena};
+    struct query q = {.session = s, .arena = t->arena, .begin_cpu_ms = thread_cpu_ms()};
     sqlite3_stmt *stmt = NULL;
     const char *rest = "";
     err->text[0] = '\0';
     int rc = sqlite3_open_v2(":memory:", &q.db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (!rc) rc = sqlite3_exec(q.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
     if (!rc) rc = add_functions(&q);
     if (!rc) rc = add_tables(&q, text);
     if (!rc) {

@@ -170,7 +170,10 @@ TEST(selects_are_bounded)
     CHECK(says("SELECT zeroblob(100000000) FROM procprof.nodes", "too big"));
     CHECK(says("SELECT count(*) FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT "
                "x FROM c)",
-               "too many steps"));
+               "takes too long"));
+    CHECK(says("SELECT CONCAT(hex(zeroblob(30000)), a.column_name) x FROM information_schema.columns a, "
+               "information_schema.columns b, information_schema.columns c ORDER BY x",
+               "too much memory"));
     CHECK(says("DELETE FROM procprof.nodes", "Unexpected input 'DELETE'"));
     CHECK(says("SELECT 1 FROM procprof.nodes; DROP TABLE x", "the end of the statement"));
     session.may = 0;
