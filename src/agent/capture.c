@@ -94,7 +94,10 @@ int64_t capture_thread_add(struct capture *c, uint32_t tid)
     atomic_store(&c->counts[i].last_stack, STACK_NONE);
     c->index_of[tid] = i + 1;
     threads_name(tid, c->threads[i].name);
-    if (threads_has_filter(tid)) tables_filter_seen();
+    struct threads_status status;
+    threads_status(tid, &status);
+    c->threads[i].blocked = status.blocked;
+    if (status.has_filter) tables_filter_seen();
     return i;
 }
 

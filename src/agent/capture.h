@@ -18,6 +18,9 @@ struct capture_thread { /* beside sampler_thread of the same index */
     int timer; /* the kernel's number */
     bool has_timer;
     struct cpu_event event;
+    uint64_t blocked;  /* signals, when it was last looked at (threads.h) */
+    bool rests;        /* it has no timer while it blocks the signal; its time is lost */
+    uint64_t n_before; /* samples until it last rested */
     char name[THREAD_NAME_BYTES];
     int64_t begin_cpu_ns, last_cpu_ns; /* when it was met, when its clock was last read; 0: not yet */
 };

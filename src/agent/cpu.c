@@ -47,7 +47,8 @@ enum tally {
     N_TALLIES
 };
 _Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
-static uint64_t tallies[N_TALLIES]; /* LOST_BLOCKED: of threads still there, when the capture has ended */
+static uint64_t tallies[N_TALLIES]; /* LOST_BLOCKED: of threads still there, when the capture has ended or
+                                       they are met again */
 
 static bool arm(struct capture *c, uint32_t index)
 {
@@ -58,9 +59,11 @@ static bool arm(struct capture *c, uint32_t index)
     c->counts[index].first_due_ns = t->begin_cpu_ns + first_ns;
     atomic_store(&c->counts[index].n_due, 0);
     atomic_store(&c->counts[index].is_called, false);
-    if (uses_events) {
-        if (cpu_event_open(&t->event, tid, index, first_ns, event_signal)) return true;
-    }
+    if (uses_events && !threads_blocks(t->blocked, event_signal) &&
+        cpu_event_open(&t->event, tid, index, first_ns, event_signal))
+        return true;
+    t->rests = threads_blocks(t->blocked, c->signal_number);
+    if (t->rests) return true;
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -81,6 +84,37 @@ static void disarm(struct capture_thread *t)
     t->has_timer = false;
     cpu_event_silence(&t->event);
     cpu_event_close(&t->event);
+}
+
+static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most);
+
+/* A signal that a thread blocks would lie in wait for the day it calls sigwait: it gets none, and its time is
+ * lost. It may block the signal, or let it through again, at any time. */
+static void look_at_mask(uint32_t index, int64_t cpu_ns)
+{
+    struct capture_thread *t = &now.threads[index];
+    struct threads_status status;
+    if (!threads_status(now.counts[index].tid, &status)) return;
+    t->blocked = status.blocked;
+    bool takes_event = uses_events && !threads_blocks(t->blocked, event_signal),
+         takes_timer = !threads_blocks(t->blocked, now.signal_number);
+    if (t->rests && (takes_event || takes_timer)) {
+        tallies[LOST_BLOCKED] += missing(index, cpu_ns, 0);
+        t->n_before = atomic_load(&now.counts[index].n_samples);
+        arm(&now, index);
+    } else if ((t->has_timer && !takes_timer) || (t->event.fd >= 0 && !takes_event)) {
+        disarm(t);
+        t->rests = true;
+    }
+}
+
+/* Each look takes some 20 us: only at those that used their CPU since, and not at all of very many each time.
+ */
+#define MASKS_AT_ONCE 64
+static bool is_masks_turn(uint32_t index)
+{
+    uint32_t n_turns = 1 + now.n_threads / MASKS_AT_ONCE;
+    return n_scans / CLOCKS_EVERY % n_turns == index % n_turns;
 }
 
 static void meet(uint32_t tid, void *context)
@@ -117,7 +151,10 @@ static void scan(void)
         struct capture_thread *t = &now.threads[i];
         if (!t->used) continue;
         if (t->seen) {
-            if (reads_clocks) t->last_cpu_ns = threads_cpu_ns(now.counts[i].tid);
+            if (!reads_clocks && !t->rests) continue;
+            int64_t cpu_ns = threads_cpu_ns(now.counts[i].tid);
+            if (cpu_ns > t->last_cpu_ns && (t->rests || is_masks_turn(i))) look_at_mask(i, cpu_ns);
+            t->last_cpu_ns = cpu_ns;
             continue;
         }
         tallies[LOST_ENDED] += lost_of(i, t->last_cpu_ns, slack(), NULL);
@@ -128,9 +165,9 @@ static void scan(void)
 
 static void thread_started(uint32_t tid)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all,
+    sigset_t others, before;
+    profsignal_others(&others); /* ours are as the host wants them, for the look at its mask */
+    pthread_sigmask(SIG_BLOCK, &others,
                     &before); /* a handler of the host that forks here would copy the lock */
     pthread_mutex_lock(&lock);
     if (running) meet(tid, &now);
@@ -143,10 +180,10 @@ static void thread_started(uint32_t tid)
 static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most)
 {
     const struct capture_thread *t = &now.threads[index];
-    if ((!t->has_timer && t->event.fd < 0) || end_cpu_ns <= 0 || t->begin_cpu_ns < 0) return 0;
+    if ((!t->has_timer && t->event.fd < 0 && !t->rests) || end_cpu_ns <= 0 || t->begin_cpu_ns < 0) return 0;
     int64_t since_first_ns = end_cpu_ns - now.counts[index].first_due_ns;
     int64_t due = since_first_ns < 0 ? 0 : 1 + since_first_ns / now.period_ns;
-    int64_t came = (int64_t)atomic_load(&now.counts[index].n_samples);
+    int64_t came = (int64_t)(atomic_load(&now.counts[index].n_samples) - t->n_before);
     return due - came > at_most ? (uint64_t)(due - came) : 0;
 }
 
@@ -256,7 +293,7 @@ static void cpu_stop(void)
 static void read_tallies(uint64_t *ret_tallies)
 {
     memcpy(ret_tallies, tallies, sizeof tallies);
-    if (running) ret_tallies[LOST_BLOCKED] = missing_now();
+    if (running) ret_tallies[LOST_BLOCKED] += missing_now();
     ret_tallies[LOST_NO_ROOM] = atomic_load(&sampler_of[SAMPLER_CPU].n_lost);
     ret_tallies[LOST_NO_STACK] = atomic_load(&sampler_of[SAMPLER_CPU].n_no_stack);
     ret_tallies[CUT_STACKS] = atomic_load(&sampler_of[SAMPLER_CPU].n_incomplete);

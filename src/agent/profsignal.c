@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +14,7 @@
 #include "agent/hot/sampler.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a CPU and a wall capture may begin at once */
-static int taken;
+static _Atomic int taken, taken_plain;
 
 void profsignal_forked(void)
 {
@@ -63,10 +65,19 @@ int profsignal_take_plain(void)
     for (unsigned i = 0; i < sizeof candidates / sizeof *candidates; i++) {
         struct sigaction now;
         if (sigaction(candidates[i], NULL, &now)) continue;
-        if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == sampler_handle) return candidates[i];
-        if (now.sa_handler == SIG_DFL && !install(candidates[i])) return candidates[i];
+        bool is_ours = (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == sampler_handle;
+        if (is_ours || (now.sa_handler == SIG_DFL && !install(candidates[i])))
+            return taken_plain = candidates[i];
     }
     return 0;
+}
+
+void profsignal_others(sigset_t *ret_others)
+{
+    int numbers[] = {taken, taken_plain};
+    sigfillset(ret_others);
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i]) sigdelset(ret_others, numbers[i]);
 }
 
 int profsignal_send(uint32_t tid, int signal_number, void *value)

@@ -7,6 +7,7 @@
 #ifndef AGENT_PROFSIGNAL_H
 #define AGENT_PROFSIGNAL_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -17,6 +18,10 @@ int profsignal_take(struct err *err);
 /* One that does not queue, for perf events: SIGSTKFLT, which nothing sends, else SIGPROF; 0 when the host
  * uses both. */
 int profsignal_take_plain(void);
+
+/* All signals but those two: who blocks these in a thread of the host leaves it as it was for the profilers.
+ */
+void profsignal_others(sigset_t *ret_others);
 
 /* To one thread, with this value; false when the thread is gone. */
 int profsignal_send(uint32_t tid, int signal_number, void *value);

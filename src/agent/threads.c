@@ -99,22 +99,15 @@ int64_t threads_cpu_ns(uint32_t tid)
     return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-bool threads_blocks_signal(uint32_t tid, int signal_number)
+bool threads_status(uint32_t tid, struct threads_status *ret_status)
 {
     char text[4096];
-    if (read_task_file(tid, "status", text, sizeof text) <= 0) return true;
-    const char *line = strstr(text, "\nSigBlk:");
-    if (!line) return true;
-    unsigned long long mask = strtoull(line + 8, NULL, 16);
-    return mask >> (signal_number - 1) & 1;
-}
-
-bool threads_has_filter(uint32_t tid)
-{
-    char text[4096];
-    if (read_task_file(tid, "status", text, sizeof text) <= 0) return false; /* it has ended */
-    const char *line = strstr(text, "\nSeccomp:");
-    return line && strtoul(line + 9, NULL, 10) != 0;
+    *ret_status = (struct threads_status){.blocked = UINT64_MAX};
+    if (read_task_file(tid, "status", text, sizeof text) <= 0) return false;
+    const char *blocked = strstr(text, "\nSigBlk:"), *filter = strstr(text, "\nSeccomp:");
+    if (blocked) ret_status->blocked = strtoull(blocked + 8, NULL, 16);
+    ret_status->has_filter = filter && strtoul(filter + 9, NULL, 10) != 0;
+    return true;
 }
 
 bool threads_sleeping_at(uint32_t tid, uintptr_t *ret_sp, uintptr_t *ret_pc)

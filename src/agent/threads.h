@@ -23,11 +23,17 @@ char threads_state(uint32_t tid);
 clockid_t threads_clock(uint32_t tid);
 int64_t threads_cpu_ns(uint32_t tid);
 
-/* Does the thread block this signal? Then it is never sent one. */
-bool threads_blocks_signal(uint32_t tid, int signal_number);
+/* What its status file says; false when it is gone. */
+struct threads_status {
+    uint64_t blocked; /* signals, the lowest bit is signal 1. Who blocks a signal is never sent it */
+    bool has_filter;  /* a sandbox (seccomp) looks at its system calls; others may have none */
+};
+bool threads_status(uint32_t tid, struct threads_status *ret_status);
 
-/* Does a sandbox (seccomp) look at its system calls? One thread may have one that the others have not. */
-bool threads_has_filter(uint32_t tid);
+static inline bool threads_blocks(uint64_t blocked, int signal_number)
+{
+    return blocked >> (signal_number - 1) & 1;
+}
 
 /* A sleeping thread's stack pointer and program counter, from the system call it is in; false when it runs or
  * may not be asked. */

@@ -120,7 +120,9 @@ static void look_at(uint32_t index, int64_t weight_ns)
         count(index, pcs, n, how, weight_ns);
         return;
     }
-    if (threads_blocks_signal(tid, now.signal_number) ||
+    struct threads_status status;
+    threads_status(tid, &status);
+    if (threads_blocks(status.blocked, now.signal_number) ||
         (asleep && config_flag("wall_signals", true) == false)) {
         tallies[BLIND]++;
         if (n)
