@@ -47,7 +47,7 @@ __attribute__((visibility("default"))) const char *__tsan_default_options(void)
     return "allocator_may_return_null=1";
 }
 
-#define syscall hooked_syscall
+#define syscall(...) hooked_syscall(__VA_ARGS__)
 
 #define malloc(size)                        heap_exported.malloc(size)
 #define calloc(n, size)                     heap_exported.calloc(n, size)
