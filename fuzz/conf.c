@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc) {
         if (!err.text[0] || strchr(err.text, '\n')) abort();
         for (int k = 0; k < CONF_N_KEYS; k++)
-            if (conf.given[k]) abort();
+            if (conf.from[k]) abort();
     }
     for (int k = 0; k < CONF_N_KEYS; k++) {
         const struct conf_key_info *info = conf_key_info((enum conf_key)k);

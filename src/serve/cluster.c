@@ -213,6 +213,14 @@ int64_t cluster_setting_int(struct cluster *c, enum conf_key key)
     return value;
 }
 
+enum conf_file cluster_setting_from(struct cluster *c, enum conf_key key)
+{
+    pthread_mutex_lock(&c->lock);
+    enum conf_file from = c->conf.from[key];
+    pthread_mutex_unlock(&c->lock);
+    return from;
+}
+
 char *cluster_setting_text(struct cluster *c, enum conf_key key)
 {
     pthread_mutex_lock(&c->lock);

@@ -136,8 +136,9 @@ void cluster_settings_free(struct cluster_setting *settings, size_t n_settings);
 /* Takes effect at once. ERR_NOT_FOUND (with the nearest name), ERR_DENIED when not mutable, ERR_INPUT for a
  * wrong value. */
 int cluster_setting_set(struct cluster *c, const char *key, const char *value, bool persist, struct err *err);
-int64_t cluster_setting_int(struct cluster *c, enum conf_key key); /* bool: 0 or 1 */
-char *cluster_setting_text(struct cluster *c, enum conf_key key);  /* mem_free */
+int64_t cluster_setting_int(struct cluster *c, enum conf_key key);         /* bool: 0 or 1 */
+char *cluster_setting_text(struct cluster *c, enum conf_key key);          /* mem_free */
+enum conf_file cluster_setting_from(struct cluster *c, enum conf_key key); /* 0: the preset */
 
 /* ---- users ---- */
 

@@ -205,7 +205,7 @@ int conf_set(struct conf *conf, enum conf_key key, const char *value, struct err
     if (bad) return err_prefix(err, "%s", info->name), bad;
     mem_free(conf->values[key]);
     conf->values[key] = plain ? plain : mem_strdup(value);
-    conf->given[key] = true;
+    conf->from[key] = CONF_COMMAND_LINE;
     return 0;
 }
 
@@ -353,6 +353,7 @@ static int take_pair(struct reading *r, char *key, char *raw, struct err *err)
         bad = unknown_key(r, key, err);
     else
         bad = conf_set(r->into, (enum conf_key)known, value, err);
+    if (!bad && known >= 0) r->into->from[known] = r->kind;
     if (!bad && known == CONF_FLAMEGRAPH_TOOL_DIR)
         warn(r, "flamegraph_tool_dir is no longer needed: flame graphs are made by procprof itself");
     if (!bad)
@@ -393,7 +394,7 @@ static void copy_conf(struct conf *to, const struct conf *from)
     *to = (struct conf){0};
     for (int k = 0; k < CONF_N_KEYS; k++) {
         to->values[k] = from->values[k] ? mem_strdup(from->values[k]) : NULL;
-        to->given[k] = from->given[k];
+        to->from[k] = from->from[k];
     }
     for (size_t i = 0; i < from->n_nodes; i++) {
         struct conf_node *node = VEC_PUSH(to->nodes, to->n_nodes, to->cap_nodes);

@@ -81,8 +81,8 @@ struct conf_node { /* a line "node = BE host:port [http=N] [brpc=N] [token=T] [n
 };
 
 struct conf {
-    char *values[CONF_N_KEYS]; /* NULL: the preset */
-    bool given[CONF_N_KEYS];   /* stood in a file or on the command line */
+    char *values[CONF_N_KEYS];        /* NULL: the preset */
+    enum conf_file from[CONF_N_KEYS]; /* where it was given; 0: nowhere */
     struct conf_node *nodes;
     size_t n_nodes, cap_nodes;
 };
@@ -96,7 +96,8 @@ int conf_parse(struct conf *conf, const char *text, size_t len, const char *name
                conf_warn *warn, void *context, struct err *err);
 void conf_free(struct conf *conf);
 
-/* Checks and stores one value; the text is brought to its plain form ("TRUE" -> "true"). */
+/* Checks and stores one value, as the command line gives it; the text is brought to its plain form ("TRUE" ->
+ * "true"). */
 int conf_set(struct conf *conf, enum conf_key key, const char *value, struct err *err);
 const char *conf_text(const struct conf *conf, enum conf_key key);
 int64_t conf_int(const struct conf *conf, enum conf_key key); /* bool: 0 or 1 */

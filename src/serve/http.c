@@ -33,6 +33,7 @@ enum {
 };
 
 struct http_server {
+    struct listen_words words;
     struct site *site;
     struct MHD_Daemon *daemon;
     struct MHD_Daemon *old[MAX_OLD_DAEMONS]; /* listen no more; their connections live on */
@@ -383,8 +384,6 @@ static void on_done(void *context, struct MHD_Connection *connection, void **slo
 
 /* ---- listening ---- */
 
-static const struct listen_words for_http = {.whom = "HTTP", .instead = "choose another port"};
-
 static int start_daemon(struct http_server *s, int fd, struct MHD_Daemon **ret, struct err *err)
 {
     unsigned flags =
@@ -428,7 +427,10 @@ int http_server_start(struct site *site, const struct http_server_options *o, st
         if (!bad && !(s->cert = read_pem(o->tls_cert, err))) bad = ERR_IO;
         if (!bad && !(s->key = read_pem(o->tls_key, err))) bad = ERR_IO;
     }
-    if (!bad) bad = listen_on(&for_http, o->host, o->port, &fd, &s->port, err);
+    s->words =
+        (struct listen_words){.whom = "HTTP", .instead = o->if_taken ? o->if_taken : "choose another port"};
+    if (!bad)
+        bad = (o->port_is_wish ? listen_near : listen_on)(&s->words, o->host, o->port, &fd, &s->port, err);
     if (!bad) bad = start_daemon(s, fd, &s->daemon, err);
     if (bad) return http_server_stop(s), bad;
     s->host = mem_strdup(o->host);
@@ -460,9 +462,9 @@ int http_server_rebind(struct http_server *s, const char *host, struct err *err)
         }
         s->old[s->n_old++] = s->daemon;
         s->daemon = NULL;
-        bad = listen_on(&for_http, host, s->port, &fd, &port, err);
+        bad = listen_on(&s->words, host, s->port, &fd, &port, err);
         const char *now = host;
-        if (bad && !listen_on(&for_http, s->host, s->port, &fd, &port, NULL)) now = s->host;
+        if (bad && !listen_on(&s->words, s->host, s->port, &fd, &port, NULL)) now = s->host;
         if (!bad || now == s->host) {
             struct MHD_Daemon *daemon = NULL;
             int rc = start_daemon(s, fd, &daemon, bad ? NULL : err);

@@ -89,6 +89,8 @@ struct http_server;
 struct http_server_options {
     const char *host;
     int port;                       /* 0: any */
+    bool port_is_wish;              /* where another server has it, the next free one will do */
+    const char *if_taken;           /* else: what to do about it; NULL: "choose another port" */
     const char *tls_cert, *tls_key; /* PEM files; NULL or "": none */
 };
 int http_server_start(struct site *site, const struct http_server_options *options,

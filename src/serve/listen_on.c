@@ -36,7 +36,7 @@ int listen_on(const struct listen_words *words, const char *host, int port, int 
     }
     freeaddrinfo(list);
     if (fd < 0 && why == EADDRINUSE)
-        return err_set(err, ERR_IO, "cannot listen for %s on %s port %d: %s (another server has it: %s)",
+        return err_set(err, ERR_BUSY, "cannot listen for %s on %s port %d: %s (another server has it: %s)",
                        words->whom, host, port, strerror(why), words->instead);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot listen for %s on %s port %d: %s", words->whom, host, port,
@@ -48,4 +48,15 @@ int listen_on(const struct listen_words *words, const char *host, int port, int 
                                                     : ((struct sockaddr_in *)&address)->sin_port);
     *ret_fd = fd;
     return 0;
+}
+
+int listen_near(const struct listen_words *words, const char *host, int port, int *ret_fd, int *ret_port,
+                struct err *err)
+{
+    int rc = 0;
+    for (int p = port; p <= 65535 && p < port + LISTEN_NEAR_PORTS; p++) {
+        rc = listen_on(words, host, p, ret_fd, ret_port, err);
+        if (rc != ERR_BUSY) break;
+    }
+    return rc;
 }

@@ -354,7 +354,8 @@ int mysql_server_start_backend(const struct sql_backend *backend, const struct m
     pthread_cond_init(&s->changed, NULL);
     int rc = load_tls(o, &s->tls, err);
     if (!rc)
-        rc = listen_on(&for_mysql, o->host ? o->host : "127.0.0.1", o->port, &s->listen_fd, &s->port, err);
+        rc = (o->port_is_wish ? listen_near : listen_on)(&for_mysql, o->host ? o->host : "127.0.0.1", o->port,
+                                                         &s->listen_fd, &s->port, err);
     if (!rc && (s->wake_fd = eventfd(0, EFD_CLOEXEC)) < 0)
         rc = err_errno(err, errno, "cannot make an eventfd");
     if (!rc && (errno = pthread_create(&s->thread, NULL, accept_clients, s)))

@@ -16,6 +16,7 @@ struct mysql_options {                /* all zero: the defaults */
     struct collector *collector;      /* of the failures; NULL: none */
     const char *host;                 /* NULL: 127.0.0.1 */
     int port;                         /* 0: any free one; see mysql_server_port */
+    bool port_is_wish;                /* where another server has it, the next free one will do */
     const char *tls_cert, *tls_key;   /* PEM files; both or none */
     unsigned max_clients;             /* 0: 512 */
     unsigned idle_limit_s;            /* a client that sends nothing for so long is left; 0: eight hours */

@@ -226,26 +226,51 @@ static int start_store(struct server *s, const struct server_options *o, const s
     return bad;
 }
 
+/* The preset, and a port of fe.conf, which the frontend itself has where it runs on this host, are no more
+ * than wishes; who names a port for this server shall get it or be told. */
+static bool is_wish(struct cluster *c, enum conf_key port)
+{
+    enum conf_file from = cluster_setting_from(c, port);
+    return !from || from == CONF_FE_FILE;
+}
+
+static void say_other_port(struct cluster *c, enum conf_key key, const char *what, int port)
+{
+    int wanted = (int)cluster_setting_int(c, key);
+    if (wanted && port != wanted)
+        server_log(LOG_WARN_, "port %d is another server's%s: %s is on %d", wanted,
+                   cluster_setting_from(c, key) ? " (the frontend's own?)" : "", what, port);
+}
+
 static int start_listeners(struct server *s, const struct server_options *o, struct err *err)
 {
     struct cluster *c = s->site.cluster;
     char *host = cluster_bind_host(c), *cert = cluster_setting_text(c, CONF_TLS_CERT),
          *key = cluster_setting_text(c, CONF_TLS_KEY), *snapshots = mem_printf("%s/snapshots", o->data_dir);
     s->site.is_tls = *cert != 0;
-    struct http_server_options http = {
-        .host = host, .port = (int)cluster_setting_int(c, CONF_HTTP_PORT), .tls_cert = cert, .tls_key = key};
+    struct http_server_options http = {.host = host,
+                                       .port = (int)cluster_setting_int(c, CONF_HTTP_PORT),
+                                       .port_is_wish = is_wish(c, CONF_HTTP_PORT),
+                                       .if_taken = "choose one with --http-port",
+                                       .tls_cert = cert,
+                                       .tls_key = key};
     int bad = http_server_start(&s->site, &http, &s->http, err);
     if (!bad) {
         struct mysql_options mysql = {.store = s->site.store,
                                       .collector = s->site.collector,
                                       .host = host,
                                       .port = (int)cluster_setting_int(c, CONF_QUERY_PORT),
+                                      .port_is_wish = is_wish(c, CONF_QUERY_PORT),
                                       .tls_cert = *cert ? cert : NULL,
                                       .tls_key = *key ? key : NULL,
                                       .snapshot_dir = snapshots,
                                       .symbol_search = (const char *const *)s->search};
         file_make_dirs(snapshots, 0700, NULL);
         bad = mysql_server_start(c, &mysql, &s->mysql, err);
+    }
+    if (!bad) {
+        say_other_port(c, CONF_HTTP_PORT, "the page", http_server_port(s->http));
+        say_other_port(c, CONF_QUERY_PORT, "MySQL", mysql_server_port(s->mysql));
     }
     if (!bad)
         server_log(LOG_INFO_, "HTTP%s on %s:%d, MySQL on %s:%d%s", *cert ? "S" : "", host,
@@ -329,7 +354,7 @@ void server_reload(struct server *s, struct conf *conf)
     struct err err = {0};
     for (int k = 0; k < CONF_N_KEYS; k++) {
         const struct conf_key_info *info = conf_key_info((enum conf_key)k);
-        if (!conf->given[k]) continue;
+        if (!conf->from[k]) continue;
         char *now = cluster_setting_text(c, (enum conf_key)k);
         if (strcmp(now, conf_text(conf, (enum conf_key)k))) {
             if (!info->is_mutable)
