@@ -50,12 +50,11 @@ void api_login(struct http_request *q, struct http_answer *a)
     } else if (!site->cluster) {
         session_json(q, &a->body);
     } else if (!cluster_login_allowed(site->cluster, name, q->peer)) {
-        http_error(a, 429, "too many wrong passwords; wait a minute");
-        http_add_header(a, "Retry-After", "60");
+        http_too_many_logins(a);
     } else {
         bool good = cluster_user_check(site->cluster, name, password) &&
                     !cluster_user_get(site->cluster, name, &user);
-        cluster_login_result(site->cluster, name, q->peer, good);
+        cluster_login_result(site->cluster, name, q->peer, password, good);
         cluster_audit(site->cluster, name, q->peer, good ? "ok" : "denied",
                       good ? NULL : CLUSTER_WRONG_PASSWORD, "HTTP login");
         if (good) {

@@ -188,11 +188,13 @@ bool cluster_is_protected(struct cluster *c);
 char *cluster_bind_host(struct cluster *c);
 void cluster_on_bind_change(struct cluster *c, void (*hook)(void *context), void *context);
 
-/* Login attempts: call before checking a password; false when this peer or this user has failed too often
- * lately (wait and retry). */
+/* Login attempts: call before checking a password; false when this user from this peer, this peer or this
+ * user has failed too often lately (wait and retry). A password that is wrong again and again is one failure:
+ * that is a script whose password is old, not somebody who guesses. password: NULL where it is not known. */
 bool cluster_login_allowed(struct cluster *c, const char *user, const char *peer);
 #define CLUSTER_WRONG_PASSWORD "wrong user or password" /* never which of the two */
-void cluster_login_result(struct cluster *c, const char *user, const char *peer, bool good);
+void cluster_login_result(struct cluster *c, const char *user, const char *peer, const char *password,
+                          bool good);
 
 /* ---- audit ---- */
 

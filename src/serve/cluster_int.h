@@ -9,11 +9,13 @@
 #include "serve/cluster.h"
 #include "store/db.h"
 
-struct login_failures { /* of one user or one address */
-    char who[80];
-    int64_t since_ns; /* monotonic: begin of the minute they are counted in */
+struct login_failures { /* all whose hash is the same */
+    int64_t since_ns;   /* monotonic: begin of the minute they are counted in */
     unsigned count;
+    uint32_t last_wrong; /* hash of the wrong password that was counted last; 0: not known */
 };
+enum login_kind { LOGIN_PAIR, LOGIN_PEER, LOGIN_USER, LOGIN_N_KINDS };
+enum { LOGIN_SLOTS = 1024 };
 
 struct cluster {
     pthread_mutex_t lock;
@@ -31,7 +33,7 @@ struct cluster {
     size_t n_switches, cap_switches;
     int32_t *jvm_claims; /* ids of nodes; one may be there twice */
     size_t n_jvm_claims, cap_jvm_claims;
-    struct login_failures failures[256]; /* a small cache: the slot is the hash of who */
+    struct login_failures failures[LOGIN_N_KINDS][LOGIN_SLOTS];
     struct {
         void (*call)(void *context, enum cluster_event event, int32_t node_id);
         void *context;

@@ -13,7 +13,10 @@
 #include "base/strtab.h"
 #include "serve/cluster_int.h"
 
-enum { MAX_USERS = 10000, MAX_FAILURES = 5, MAX_PASSWORD_BYTES = 256 };
+enum { MAX_USERS = 10000, MAX_PASSWORD_BYTES = 256 };
+/* Wrong passwords in a minute. Few of one user from one address; more before an address, or a user from
+ * wherever, is kept out altogether: else anybody could keep root out. */
+static const unsigned max_wrong[] = {[LOGIN_PAIR] = 5, [LOGIN_PEER] = 20, [LOGIN_USER] = 100};
 
 static void sha1(const void *a, size_t n_a, const void *b, size_t n_b, uint8_t out[20])
 {
@@ -248,39 +251,40 @@ void cluster_on_bind_change(struct cluster *c, void (*hook)(void *), void *conte
 
 /* ---- guessing ---- */
 
-static struct login_failures *slot(struct cluster *c, const char *kind, const char *who)
+static struct login_failures *slot(struct cluster *c, enum login_kind kind, const char *user,
+                                   const char *peer)
 {
-    char key[80];
-    snprintf(key, sizeof key, "%s:%.70s", kind, who);
-    struct login_failures *f =
-        &c->failures[hash_bytes(key, strlen(key)) % (sizeof c->failures / sizeof *c->failures)];
+    char who[160];
+    int n = snprintf(who, sizeof who, "%.70s@%.70s", kind == LOGIN_PEER ? "" : user,
+                     kind == LOGIN_USER ? "" : peer);
+    struct login_failures *f = &c->failures[kind][hash_bytes(who, (size_t)n) % LOGIN_SLOTS];
     int64_t now_ns = clock_monotonic_ns();
-    /* Another name in this slot makes way only when its minute is over: an attacker cannot wash out his own
-     * count with made-up names. */
-    bool over = now_ns - f->since_ns > 60000000000;
-    if (over) {
-        f->count = 0;
-        f->since_ns = now_ns;
-        snprintf(f->who, sizeof f->who, "%s", key);
-    }
+    /* Whoever shares a slot shares its count: an attacker cannot wash out his own with made-up names. */
+    if (now_ns - f->since_ns > 60000000000) *f = (struct login_failures){.since_ns = now_ns};
     return f;
 }
 
 bool cluster_login_allowed(struct cluster *c, const char *user, const char *peer)
 {
+    bool allowed = true;
     pthread_mutex_lock(&c->lock);
-    bool allowed = slot(c, "user", user)->count < MAX_FAILURES && slot(c, "peer", peer)->count < MAX_FAILURES;
+    for (int k = 0; k < LOGIN_N_KINDS; k++)
+        allowed = allowed && slot(c, (enum login_kind)k, user, peer)->count < max_wrong[k];
     pthread_mutex_unlock(&c->lock);
     return allowed;
 }
 
-void cluster_login_result(struct cluster *c, const char *user, const char *peer, bool good)
+void cluster_login_result(struct cluster *c, const char *user, const char *peer, const char *password,
+                          bool good)
 {
+    uint32_t hash = password ? hash_bytes(password, strlen(password)) | 1 : 0;
     pthread_mutex_lock(&c->lock);
-    struct login_failures *u = slot(c, "user", user), *p = slot(c, "peer", peer);
-    if (good)
-        u->count = p->count = 0;
-    else
-        u->count++, p->count++;
+    struct login_failures *pair = slot(c, LOGIN_PAIR, user, peer);
+    if (good) {
+        pair->count = 0;
+    } else if (!hash || pair->last_wrong != hash) {
+        pair->last_wrong = hash;
+        for (int k = 0; k < LOGIN_N_KINDS; k++) slot(c, (enum login_kind)k, user, peer)->count++;
+    }
     pthread_mutex_unlock(&c->lock);
 }

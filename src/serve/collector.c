@@ -465,13 +465,32 @@ struct heartbeat {
     struct cluster_node node;
 };
 
+/* What failed because a node was down is tried at once when it is there again: the minutes after a start are
+ * those one wants to see. */
+static void begin_anew(struct member *m)
+{
+    int64_t now_ms = monotonic_ms();
+    for (int t = 0; t < PROFILE_N_TYPES; t++) {
+        struct task *k = &m->tasks[t];
+        if (!k->backoff_ms) continue;
+        k->failures = 0;
+        k->backoff_ms = 0;
+        k->due_ms = now_ms;
+    }
+}
+
 static void heartbeat_ended(struct collector *c, int32_t node, bool alive, const char *version,
                             const char *error)
 {
     pthread_mutex_lock(&c->lock);
     struct member *m = member_of(c, node);
-    if (m) m->heartbeat_running = false;
+    if (m) {
+        m->heartbeat_running = false;
+        if (alive && m->was_dead) begin_anew(m);
+        m->was_dead = !alive;
+    }
     c->n_heartbeats++;
+    pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
     cluster_node_state(c->cluster, node, alive, 0, version, error);
 }

@@ -29,7 +29,7 @@ struct member { /* a node, as the collector sees it */
         *waiting; /* a JVM that is being captured: asked for meanwhile, begins when that has ended */
     bool give_up; /* its session is to end early */
     int64_t heartbeat_due_ms;
-    bool heartbeat_running, is_gone;
+    bool heartbeat_running, is_gone, was_dead;
     bool is_followed;          /* its new profiles are being fetched */
     struct followed *followed; /* what was seen there; NULL: not looked yet */
 };

@@ -106,6 +106,12 @@ void http_error(struct http_answer *a, int status, const char *format, ...)
     buf_char(&a->body, '}');
 }
 
+void http_too_many_logins(struct http_answer *a)
+{
+    http_error(a, 429, "too many wrong passwords; wait a minute");
+    http_add_header(a, "Retry-After", "60");
+}
+
 void http_error_err(struct http_answer *a, int code, const struct err *err)
 {
     int status = code == ERR_INPUT         ? 400
@@ -326,8 +332,13 @@ static void handle(struct coming *in, struct http_answer *a)
         http_error(a, in->status,
                    in->status == 405 ? "this address does not take %s" : "there is no such address",
                    q->method);
+    } else if (need && (q->grants & need) != need && q->refused == HTTP_TOO_MANY_LOGINS) {
+        http_too_many_logins(a);
     } else if (need && (q->grants & need) != need) {
-        http_error(a, q->user[0] ? 403 : 401, q->user[0] ? "you may not do this" : "log in first");
+        http_error(a, q->user[0] ? 403 : 401,
+                   q->user[0]                          ? "you may not do this"
+                   : q->refused == HTTP_WRONG_PASSWORD ? CLUSTER_WRONG_PASSWORD
+                                                       : "log in first");
         if (!q->user[0] && strncmp(q->path, "/api/v1/", 8)) /* the page has a form of its own */
             http_add_header(a, "WWW-Authenticate", "Basic realm=\"procprof\"");
     } else if (is_change(q) && !q->by_header && !sessions_csrf_matches(site->sessions, q)) {

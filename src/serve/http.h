@@ -17,6 +17,8 @@
 struct MHD_Connection;
 struct site;
 
+enum http_refused { HTTP_NOT_REFUSED, HTTP_WRONG_PASSWORD, HTTP_TOO_MANY_LOGINS };
+
 struct http_request {
     struct MHD_Connection *connection;
     struct site *site;
@@ -24,12 +26,13 @@ struct http_request {
     char peer[64];   /* the client's address */
     struct buf body; /* of a POST; bounded */
     /* Who it is: */
-    char user[64];     /* "": nobody logged in */
-    unsigned grants;   /* enum cluster_grant, or-ed */
-    bool by_header;    /* HTTP Basic or Bearer: no cookie was needed, so no CSRF either */
-    char session[65];  /* cookie's value; "": none */
-    int64_t number[2]; /* the numbers in the path, in their order */
-    char word[64];     /* the word in it */
+    char user[64];             /* "": nobody logged in */
+    unsigned grants;           /* enum cluster_grant, or-ed */
+    enum http_refused refused; /* what became of a password that came along */
+    bool by_header;            /* HTTP Basic or Bearer: no cookie was needed, so no CSRF either */
+    char session[65];          /* cookie's value; "": none */
+    int64_t number[2];         /* the numbers in the path, in their order */
+    char word[64];             /* the word in it */
 };
 
 struct http_answer {
@@ -77,6 +80,7 @@ const char *http_header(struct http_request *q, const char *name);
 
 void http_add_header(struct http_answer *a, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void http_too_many_logins(struct http_answer *a); /* 429, and when to come again */
 void http_error(struct http_answer *a, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void http_error_err(struct http_answer *a, int code,

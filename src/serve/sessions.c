@@ -140,9 +140,11 @@ bool sessions_csrf_matches(struct sessions *s, struct http_request *q)
 
 static bool check_password(struct site *site, struct http_request *q, const char *user, const char *password)
 {
+    q->refused = HTTP_TOO_MANY_LOGINS;
     if (!cluster_login_allowed(site->cluster, user, q->peer)) return false;
     bool good = cluster_user_check(site->cluster, user, password);
-    cluster_login_result(site->cluster, user, q->peer, good);
+    q->refused = good ? HTTP_NOT_REFUSED : HTTP_WRONG_PASSWORD;
+    cluster_login_result(site->cluster, user, q->peer, password, good);
     if (!good) cluster_audit(site->cluster, user, q->peer, "denied", CLUSTER_WRONG_PASSWORD, "HTTP login");
     return good;
 }

@@ -352,7 +352,7 @@ static bool login_allowed(void *context, const char *user, const char *peer)
 
 static void login_done(void *context, const char *user, const char *peer, bool ok)
 {
-    cluster_login_result(of(context), user, peer, ok);
+    cluster_login_result(of(context), user, peer, NULL, ok);
     cluster_audit(of(context), user, peer, ok ? "ok" : "denied", ok ? NULL : CLUSTER_WRONG_PASSWORD,
                   "MySQL login");
 }

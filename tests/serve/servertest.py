@@ -143,7 +143,7 @@ CONTENTION = profile({("lock", "main"): (5, 700)}, (("contentions", "count"), ("
 class Node:
     """An HTTP server of one's own making: answers[path] is bytes, or a function of the handler."""
 
-    def __init__(self, answers=None, seconds=0.05):
+    def __init__(self, answers=None, seconds=0.05, port=0):
         node = self
         self.requests = []
         self.answers = {"/pprof/profile": CPU, "/pprof/heap": HEAP, "/pprof/contention": CONTENTION}
@@ -183,7 +183,7 @@ class Node:
             def handle_error(self, *_):
                 pass
 
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", port), Handler)
         self.port = self.server.server_address[1]
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
         self.thread.start()

@@ -123,11 +123,44 @@ TEST(guessing_is_limited)
     struct cluster *c = open_cluster("");
     for (int i = 0; i < 5; i++) {
         CHECK(cluster_login_allowed(c, "root", "10.0.0.1"));
-        cluster_login_result(c, "root", "10.0.0.1", false);
+        cluster_login_result(c, "root", "10.0.0.1", NULL, false);
     }
-    CHECK(!cluster_login_allowed(c, "root", "10.0.0.2"));
-    CHECK(!cluster_login_allowed(c, "other", "10.0.0.1"));
-    CHECK(cluster_login_allowed(c, "other", "10.0.0.2"));
+    CHECK(!cluster_login_allowed(c, "root", "10.0.0.1"));
+    CHECK(cluster_login_allowed(c, "root", "10.0.0.2")); /* nobody keeps root out from elsewhere */
+    CHECK(cluster_login_allowed(c, "other", "10.0.0.1"));
+    for (int i = 0; i < 20; i++) { /* one address, many names */
+        char name[16], password[16];
+        snprintf(name, sizeof name, "user%d", i);
+        snprintf(password, sizeof password, "pw%d", i);
+        cluster_login_result(c, name, "10.0.0.3", password, false);
+    }
+    CHECK(!cluster_login_allowed(c, "other", "10.0.0.3"));
+    cluster_close(c); /* counts are kept by hash: not beside those above */
+    c = open_cluster("");
+    for (int i = 0; i < 100; i++) { /* one name, many addresses */
+        char peer[16];
+        snprintf(peer, sizeof peer, "10.1.0.%d", i);
+        CHECK(cluster_login_allowed(c, "eve", peer));
+        cluster_login_result(c, "eve", peer, NULL, false);
+    }
+    CHECK(!cluster_login_allowed(c, "eve", "10.2.0.1"));
+    cluster_close(c);
+    file_remove_tree(dir, NULL);
+}
+
+TEST(an_old_password_of_a_script_is_no_guessing)
+{
+    make_dir();
+    struct cluster *c = open_cluster("");
+    for (int i = 0; i < 1000; i++) cluster_login_result(c, "root", "10.0.0.1", "last year's", false);
+    CHECK(cluster_login_allowed(c, "root", "10.0.0.1"));
+    char password[16];
+    for (int i = 0; i < 4; i++) {
+        CHECK(cluster_login_allowed(c, "root", "10.0.0.1"));
+        snprintf(password, sizeof password, "guess%d", i);
+        cluster_login_result(c, "root", "10.0.0.1", password, false);
+    }
+    CHECK(!cluster_login_allowed(c, "root", "10.0.0.1"));
     cluster_close(c);
     file_remove_tree(dir, NULL);
 }
