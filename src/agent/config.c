@@ -20,7 +20,8 @@ static const struct key {
     {"dump_dir", TEXT, NULL},   {"wall_signals", FLAG, NULL},
 };
 
-#define MAX_PAIRS 32
+#define MAX_PAIRS       32
+#define MAX_TOKEN_BYTES 256 /* fits into the request's Authorization, also as a password */
 
 static char text_[4096]; /* the values, and n_text bytes of it are taken */
 static size_t n_text;
@@ -57,6 +58,8 @@ static int check(const struct key *key, const char *value, struct err *err)
     if (key->form == FLAG && !is_flag(value) && !(key->also && !strcmp(key->also, value)))
         return err_set(err, ERR_INPUT, "%s: \"%s\" is neither on nor off%s%s", key->name, value,
                        key->also ? " nor " : "", key->also ? key->also : "");
+    if (!strcmp(key->name, "token") && strlen(value) > MAX_TOKEN_BYTES)
+        return err_set(err, ERR_INPUT, "token: at most %d bytes", MAX_TOKEN_BYTES);
     return 0;
 }
 

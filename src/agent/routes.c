@@ -200,6 +200,10 @@ static void answer_control(const struct http_request *q, const struct kind *k, c
         say(r, 403, "a page of another site may not do this");
         return;
     }
+    if (q->method == HTTP_HEAD) { /* it asks what a GET would say, and changes nothing */
+        say(r, 200, verb);
+        return;
+    }
     if (!read_options(q, k, &o, r)) return;
     int status = jobs_control(k, verb, &o, &r->job, &err);
     if (status) say_error(r, status, &err);
@@ -300,18 +304,32 @@ static void answer_named(const struct http_request *q, const char *body, const c
     }
 }
 
+bool routes_is_health(const struct http_request *q)
+{
+    return !strcmp(q->path, "/health") || !strcmp(q->path, "/healthz");
+}
+
+bool routes_is_open_to(const struct http_request *q)
+{
+    return routes_is_health(q) || token_allows(q->authorization);
+}
+
 void routes_answer(const struct http_request *q, const char *body, struct response *r)
 {
     char name[64], verb[64];
     routes_counters.n_requests++;
-    if (!strcmp(q->path, "/health") || !strcmp(q->path, "/healthz")) {
+    if (routes_is_health(q)) {
         say(r, 200, "ok");
         return;
     }
-    if (!token_allows(q->authorization)) {
+    if (!routes_is_open_to(q)) {
         routes_counters.n_denied++;
         say(r, 401,
             "a token is needed: Authorization: Bearer TOKEN, or the password of http://procprof:TOKEN@host/");
+        return;
+    }
+    if (q->method == HTTP_OTHER) {
+        say(r, 405, "GET it");
         return;
     }
     bool is_pprof = split_path(q->path, name, sizeof name, verb, sizeof verb);

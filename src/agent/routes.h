@@ -21,6 +21,9 @@ struct response {
     int retry_after_s;
 };
 
+bool routes_is_health(const struct http_request *request);  /* answered always, to everybody, at once */
+bool routes_is_open_to(const struct http_request *request); /* health, or the token is right */
+
 /* Fills response; *response is zeroed. body_bytes: of the request. */
 void routes_answer(const struct http_request *request, const char *body_bytes, struct response *response);
 

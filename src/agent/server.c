@@ -22,8 +22,11 @@
 #include "procprof.h"
 
 #define MAX_CONNECTIONS  128
-#define REQUEST_LIMIT_MS 10000 /* a whole request, however slowly its bytes come */
-#define SEND_LIMIT_MS    60000 /* without a byte taken */
+#define MAX_WAITING      112                /* of them for a capture: others come in all the same */
+#define MAX_BODY_BYTES   ((size_t)32 << 20) /* of all requests that are coming in */
+#define REQUEST_LIMIT_MS 10000              /* a whole request, however slowly its bytes come */
+#define SEND_LIMIT_MS    60000              /* a whole answer, and more for a large one: */
+#define SEND_BYTES_MS    16                 /* so many bytes a millisecond are expected to be taken */
 #define IDLE_LIMIT_MS    15000
 #define HOUSEKEEPING_MS  100
 #define STOP_LIMIT_MS    5000
@@ -39,7 +42,7 @@ struct connection {
     struct pages_buf in;
     struct http_request request;
     struct response response;
-    bool told_continue, keep_alive;
+    bool keep_alive;
     char head[640];
     size_t n_head, n_head_sent;
     const char *body;
@@ -86,6 +89,8 @@ static void begin_sending(struct connection *c)
     if (r->status != 200)
         n += snprintf(c->head + n, sizeof c->head - (size_t)n,
                       "X-Go-Pprof: 1\r\n"); /* Go's client then shows the text */
+    if (r->status == 405)
+        n += snprintf(c->head + n, sizeof c->head - (size_t)n, "Allow: GET, HEAD, POST\r\n");
     if (r->status == 401)
         n += snprintf(c->head + n, sizeof c->head - (size_t)n, "WWW-Authenticate: Bearer\r\n");
     if (r->retry_after_s)
@@ -98,7 +103,7 @@ static void begin_sending(struct connection *c)
     c->n_head_sent = c->n_body_sent = 0;
     if (c->request.method == HTTP_HEAD) c->n_body = 0;
     c->state = SENDING;
-    c->deadline_ms = now_ms() + SEND_LIMIT_MS;
+    c->deadline_ms = now_ms() + SEND_LIMIT_MS + (int64_t)(c->n_body / SEND_BYTES_MS);
 }
 
 static void answer_status(struct connection *c, int status)
@@ -113,22 +118,8 @@ static void answer_status(struct connection *c, int status)
     begin_sending(c);
 }
 
-static void try_request(struct connection *c)
+static void answer_request(struct connection *c)
 {
-    int status = http_request_parse(c->in.data, c->in.size, &c->request);
-    if (status > 1) {
-        memset(&c->request, 0, sizeof c->request);
-        answer_status(c, status);
-        return;
-    }
-    if (status == 0) {
-        if (c->request.n_head_bytes && c->request.expects_continue && !c->told_continue) {
-            c->told_continue = true;
-            (void)send(own_fd_number(&c->fd), "HTTP/1.1 100 Continue\r\n\r\n", 25,
-                       MSG_NOSIGNAL | MSG_DONTWAIT);
-        }
-        return;
-    }
     c->keep_alive = c->request.keep_alive;
     routes_answer(&c->request, c->in.data + c->request.n_head_bytes, &c->response);
     if (c->response.job) {
@@ -139,6 +130,49 @@ static void try_request(struct connection *c)
     c->body = c->response.body.data;
     c->n_body = c->response.body.size;
     begin_sending(c);
+}
+
+/* The head is there and its body is not: is it worth waiting for? Whoever has no token shall not fill the
+ * host's memory, and neither shall many together. */
+static void begin_body(struct connection *c)
+{
+    size_t n_bytes = 0;
+    for (unsigned i = 0; i < MAX_CONNECTIONS; i++)
+        if (connections[i].state == READING) n_bytes += connections[i].request.n_body_bytes;
+    if (!routes_is_open_to(&c->request)) {
+        c->request.keep_alive = false;
+        answer_request(c);
+    } else if (n_bytes > MAX_BODY_BYTES) {
+        answer_status(c, 503);
+    } else if (c->request.expects_continue) {
+        (void)send(own_fd_number(&c->fd), "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+}
+
+static unsigned n_waiting(void)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < MAX_CONNECTIONS; i++) n += connections[i].state == WAITING;
+    return n;
+}
+
+static void try_request(struct connection *c)
+{
+    struct http_request *r = &c->request;
+    if (r->n_head_bytes && c->in.size < r->n_head_bytes + r->n_body_bytes) return; /* more of the body */
+    bool was_in_body = r->n_head_bytes != 0;
+    int status = http_request_parse(c->in.data, c->in.size, r);
+    if (status > 1) {
+        memset(r, 0, sizeof *r);
+        answer_status(c, status);
+    } else if (status == 1 && n_waiting() >= MAX_WAITING && !routes_is_health(r)) {
+        routes_counters.n_busy++;
+        answer_status(c, 503);
+    } else if (status == 1) {
+        answer_request(c);
+    } else if (r->n_head_bytes && !was_in_body) {
+        begin_body(c);
+    }
 }
 
 /* The answer is out: the next request may stand behind it already. */
@@ -154,8 +188,9 @@ static void next_request(struct connection *c)
     if (used > c->in.size) used = c->in.size;
     memmove(c->in.data, c->in.data + used, c->in.size - used);
     c->in.size -= used;
+    if (!c->in.size) pages_buf_free(&c->in); /* a body may have been large */
+    memset(&c->request, 0, sizeof c->request);
     c->state = READING;
-    c->told_continue = false;
     c->deadline_ms = now_ms() + IDLE_LIMIT_MS;
 }
 
@@ -174,7 +209,6 @@ static bool send_all(struct connection *c)
             return false;
         }
         *(head ? &c->n_head_sent : &c->n_body_sent) += (size_t)n;
-        c->deadline_ms = now_ms() + SEND_LIMIT_MS;
     }
     return true;
 }
@@ -211,18 +245,20 @@ static void read_now(struct connection *c)
         proceed(c);
 }
 
-/* A place for one more; NULL: all are at work. */
+/* A place for one more. When there is none, somebody makes room who has not asked for anything yet, or else
+ * who takes an answer: those who wait are never all. */
 static struct connection *find_place(void)
 {
-    struct connection *idle = NULL;
+    struct connection *oldest[SENDING + 1] = {0};
     for (unsigned k = 0; k < MAX_CONNECTIONS; k++) {
-        struct connection *c = &connections[k];
-        if (c->state == FREE) return c;
-        if (c->state == READING && (!idle || c->deadline_ms < idle->deadline_ms)) idle = c;
+        struct connection *c = &connections[k], **o = &oldest[c->state];
+        if (!*o || c->deadline_ms < (*o)->deadline_ms) *o = c;
     }
+    if (oldest[FREE]) return oldest[FREE];
+    struct connection *out = oldest[READING] ? oldest[READING] : oldest[SENDING];
     routes_counters.n_refused++;
-    if (idle) close_connection(idle); /* somebody who has not asked for anything yet makes room */
-    return idle;
+    close_connection(out);
+    return out;
 }
 
 static void accept_new(void)
@@ -239,10 +275,6 @@ static void accept_new(void)
         struct own_fd own;
         if (!own_fd_take(&own, fd)) continue;
         struct connection *c = find_place();
-        if (!c) {
-            own_fd_close(&own);
-            continue;
-        }
         *c = (struct connection){.state = READING, .fd = own, .deadline_ms = now_ms() + REQUEST_LIMIT_MS};
         c->in.limit = HTTP_MAX_HEAD + HTTP_MAX_BODY + 65536;
     }
