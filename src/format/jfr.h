@@ -90,19 +90,24 @@ struct jfr_type {
 };
 enum { JFR_TOO_LARGE = 4096 }; /* n_values of a type that cannot be right */
 
-struct jfr_types { /* of one chunk */
-    struct arena arena;
+struct jfr_types { /* of one chunk, and of those behind it that are described by the same bytes */
+    struct arena arena, programs;
+    const uint8_t *described_by; /* the metadata; n_described bytes */
+    size_t n_described;
     struct jfr_type *types;
     size_t n_types, cap_types;
     struct jfr_field *fields;
     size_t n_fields, cap_fields;
     struct idmap by_id;
+    uint32_t *by_name; /* types in the order of their names */
 };
 
-/* r stands behind the size and type of a metadata record. false: it cannot be understood. */
+/* r stands behind the size and type of a metadata record. false: it cannot be understood. types may be those
+ * of the chunk before: when nothing has changed, they stay as they are. */
 bool jfr_types_read(struct jfr_types *types, struct rd r);
 const struct jfr_type *jfr_type_by_id(const struct jfr_types *types, uint64_t id); /* NULL: none */
 const struct jfr_type *jfr_type_by_name(const struct jfr_types *types, const char *name);
+void jfr_programs_free(struct jfr_types *types); /* at the end of a chunk */
 void jfr_types_free(struct jfr_types *types);
 
 /* Moves over one value of the type. */
@@ -128,7 +133,7 @@ struct jfr_want {
     uint8_t slot, kind;
 };
 /* Of the wanted names ({0}-ended) those that the type has in the wanted kind; others are passed over. The
- * steps live in the arena of types. whole: decode to the end. */
+ * steps live until jfr_programs_free. whole: decode to the end. */
 struct jfr_program jfr_compile(struct jfr_types *types, const struct jfr_type *type,
                                const struct jfr_want *wanted, bool whole);
 
@@ -464,7 +469,8 @@ struct jfr_reading {
     const struct format_options *options;
     struct jfr_world world;
     struct jfr_counts counts; /* by what the profile calls them; class_id and state are strings */
-    struct jfr_pools pools;   /* of the chunk at hand */
+    struct jfr_types types;   /* of the chunk at hand, as are the pools */
+    struct jfr_pools pools;
     struct jfr_worker *workers;
     unsigned n_workers; /* threads that a chunk is spread over */
     struct jfr_settings settings;

@@ -301,18 +301,18 @@ static void look_in_chunk_before(struct jfr_reading *f, const struct jfr_chunk *
 
 void jfr_read_chunk(struct jfr_reading *f, const struct jfr_chunk *c, bool settings_first)
 {
-    struct jfr_types types = {0};
+    struct jfr_types *types = &f->types;
     f->dropped = c->data;
-    bool has_index = !c->is_open && types_by_index(c, &types), is_known = has_index;
-    if (!is_known) is_known = types_by_walking(c, &types);
+    bool has_index = !c->is_open && types_by_index(c, types), is_known = has_index;
+    if (!is_known) is_known = types_by_walking(c, types);
     if (is_known) {
-        struct events all = {.f = f, .chunk = c, .types = &types, .has_index = has_index};
+        struct events all = {.f = f, .chunk = c, .types = types, .has_index = has_index};
         events_begin(&all);
         const uint8_t *until = read_events(&all, settings_first);
         struct jfr_events *joined = join_blocks(&all);
         if (all.has_pools) jfr_pools_clear(&f->pools);
         want_stacks_of(&f->pools.stacks, &all);
-        if (!read_pools(c, &types, has_index, &f->pools)) has_index = false;
+        if (!read_pools(c, types, has_index, &f->pools)) has_index = false;
         struct jfr_naming naming = {.pools = &f->pools,
                                     .world = &f->world,
                                     .into = &f->counts,
@@ -328,7 +328,7 @@ void jfr_read_chunk(struct jfr_reading *f, const struct jfr_chunk *c, bool setti
     }
     if (!has_index) f->n_open_chunks++;
     jfr_pools_clear(&f->pools);
-    jfr_types_free(&types);
+    jfr_programs_free(types);
     jfr_drop_behind(f, c->data + c->size, 1);
     if (!f->n_chunks++ || (int64_t)c->start_ns < f->first_start_ns) f->first_start_ns = (int64_t)c->start_ns;
     int64_t end_ns;
@@ -353,6 +353,7 @@ void jfr_reading_end(struct jfr_reading *f)
 {
     jfr_counts_free(&f->counts);
     jfr_pools_free(&f->pools);
+    jfr_types_free(&f->types);
     for (unsigned w = 0; w < f->n_workers; w++) {
         jfr_lately_free(f->workers[w].lately);
         jfr_counts_free(&f->workers[w].counts);

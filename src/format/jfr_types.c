@@ -1,5 +1,6 @@
 /* jfr_types.c - the description that a chunk gives of its own records; see jfr.h. */
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -207,10 +208,31 @@ static bool link_fields(struct reading *m)
     return true;
 }
 
+static int compare_names(const void *a, const void *b, void *context)
+{
+    const struct jfr_type *types = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int order = strcmp(types[x].name, types[y].name);
+    return order ? order : x < y ? -1 : 1;
+}
+
+static void sort_by_name(struct jfr_types *t)
+{
+    t->by_name = arena_array(&t->arena, t->n_types, sizeof *t->by_name);
+    for (size_t i = 0; i < t->n_types; i++) t->by_name[i] = (uint32_t)i;
+    qsort_r(t->by_name, t->n_types, sizeof *t->by_name, compare_names, t->types);
+}
+
 bool jfr_types_read(struct jfr_types *types, struct rd r)
 {
+    for (int i = 0; i < 3; i++) (void)jfr_varint(&r); /* start, duration, id */
+    if (r.bad) return false;
+    size_t n_described = rd_left(&r);
+    if (types->described_by && types->n_described == n_described &&
+        !memcmp(types->described_by, r.p, n_described))
+        return true;
+    jfr_types_free(types);
     struct reading m = {.types = types, .r = r};
-    for (int i = 0; i < 3; i++) (void)jfr_varint(&m.r); /* start, duration, id */
     uint64_t n_strings = jfr_varint(&m.r);
     if (n_strings > MAX_STRINGS || n_strings > rd_left(&m.r)) return false;
     m.strings = arena_array(&types->arena, (size_t)n_strings + 1, sizeof *m.strings);
@@ -228,6 +250,12 @@ bool jfr_types_read(struct jfr_types *types, struct rd r)
     bool good = !m.r.bad && types->n_types && link_fields(&m);
     mem_free(m.field_type_ids);
     mem_free(m.field_in_pool);
+    if (good) {
+        sort_by_name(types);
+        /* A copy: the pages of the file are given back behind us. */
+        types->described_by = memcpy(arena_alloc(&types->arena, n_described), r.p, n_described);
+        types->n_described = n_described;
+    }
     return good;
 }
 
@@ -239,14 +267,27 @@ const struct jfr_type *jfr_type_by_id(const struct jfr_types *types, uint64_t id
 
 const struct jfr_type *jfr_type_by_name(const struct jfr_types *types, const char *name)
 {
-    for (size_t i = 0; i < types->n_types; i++)
-        if (!strcmp(types->types[i].name, name)) return &types->types[i];
-    return NULL;
+    size_t low = 0, high = types->n_types; /* the first that is not before it */
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (strcmp(types->types[types->by_name[middle]].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct jfr_type *type = low < types->n_types ? &types->types[types->by_name[low]] : NULL;
+    return type && !strcmp(type->name, name) ? type : NULL;
+}
+
+void jfr_programs_free(struct jfr_types *types)
+{
+    arena_free(&types->programs);
 }
 
 void jfr_types_free(struct jfr_types *types)
 {
     arena_free(&types->arena);
+    arena_free(&types->programs);
     mem_free(types->types);
     mem_free(types->fields);
     idmap_free(&types->by_id);
@@ -311,8 +352,8 @@ static bool fits(const struct jfr_types *types, const struct jfr_field *f, uint8
 struct jfr_program jfr_compile(struct jfr_types *types, const struct jfr_type *type,
                                const struct jfr_want *wanted, bool whole)
 {
-    struct jfr_program program = {.steps =
-                                      arena_array(&types->arena, type->n_fields + 1, sizeof *program.steps)};
+    struct jfr_program program = {
+        .steps = arena_array(&types->programs, type->n_fields + 1, sizeof *program.steps)};
     for (uint32_t i = 0; i < type->n_fields; i++) {
         const struct jfr_field *f = &types->fields[type->first_field + i];
         struct jfr_step step = {.op = f->op, .slot = JFR_MAX_SLOTS, .is_array = f->is_array, .type = f->type};
