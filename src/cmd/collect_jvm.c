@@ -255,21 +255,6 @@ static int write_all(struct arguments *a, unsigned events, const struct jvm_proc
     return rc;
 }
 
-static int engine_named(const char *name, enum jvm_engine *ret_engine, struct err *err)
-{
-    static const struct {
-        const char *name;
-        enum jvm_engine engine;
-    } engines[] = {{"auto", JVM_ENGINE_AUTO},
-                   {"async-profiler", JVM_ENGINE_ASYNC_PROFILER},
-                   {"asprof", JVM_ENGINE_ASYNC_PROFILER},
-                   {"jfr", JVM_ENGINE_FLIGHT_RECORDER}};
-    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
-        if (!strcmp(name, engines[i].name)) return *ret_engine = engines[i].engine, 0;
-    return err_set(err, ERR_INPUT, "there is no engine '%.40s'; engines are auto, async-profiler and jfr",
-                   name);
-}
-
 int collect_jvm_run(int argc, char **argv)
 {
     struct arguments a = {.events = "cpu", .engine = "auto", .duration_s = 30};
@@ -319,7 +304,8 @@ int collect_jvm_run(int argc, char **argv)
     struct err err;
     unsigned events;
     struct jvm_collect_options options = {.is_cancelled = is_cancelled, .progress = show_progress};
-    if (jvm_events_parse(a.events, &events, &err) < 0 || engine_named(a.engine, &options.engine, &err) < 0)
+    if (jvm_events_parse(a.events, &events, &err) < 0 ||
+        jvm_engine_parse(a.engine, &options.engine, &err) < 0)
         return command_fail(&err), 2;
     if (!(a.duration_s > 0) || a.duration_s > 86400)
         return command_failf("collect: --duration must be above 0 and at most a day"), 2;

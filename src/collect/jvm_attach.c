@@ -183,7 +183,7 @@ static int check_may_signal(struct attach *a, struct jvm_proc *now)
     if (now->start_ticks != a->proc->start_ticks)
         return err_set(a->err, ERR_NOT_FOUND, "process %d has ended", (int)a->proc->pid);
     if ((rc = jvm_proc_check_jvm(now, a->err)) < 0) return rc;
-    if (jvm_proc_has_argument(now->pid, "-XX:+DisableAttachMechanism"))
+    if (jvm_proc_option(now->pid, "-XX:+DisableAttachMechanism", NULL, 0))
         return err_set(
             a->err, ERR_DENIED,
             "the JVM %d was started with -XX:+DisableAttachMechanism; restart it without to profile it",

@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "collect/jvm_asprof.h"
+#include "collect/jvm_crash.h"
 #include "collect/jvm_flight.h"
 #include "format/format.h"
 
@@ -56,6 +55,21 @@ int jvm_events_parse(const char *text, unsigned *ret_events, struct err *err)
     return 0;
 }
 
+int jvm_engine_parse(const char *text, enum jvm_engine *ret_engine, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum jvm_engine engine;
+    } engines[] = {{"auto", JVM_ENGINE_AUTO},
+                   {"async-profiler", JVM_ENGINE_ASYNC_PROFILER},
+                   {"asprof", JVM_ENGINE_ASYNC_PROFILER},
+                   {"jfr", JVM_ENGINE_FLIGHT_RECORDER}};
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        if (!strcmp(text, engines[i].name)) return *ret_engine = engines[i].engine, 0;
+    return err_set(err, ERR_INPUT, "there is no engine '%.40s'; engines are auto, async-profiler and jfr",
+                   text);
+}
+
 struct capture {
     const struct jvm_proc *proc;
     const struct jvm_collect_options *o;
@@ -63,8 +77,8 @@ struct capture {
     struct jvm_workspace ws;
     struct jvm_asprof as;
     struct jvm_flight flight;
-    char newest[32];      /* the file of the workspace that holds most */
-    char error_dir[512];  /* where the JVM would write its crash report */
+    char newest[32]; /* the file of the workspace that holds most */
+    struct jvm_crash crash;
     int64_t cancelled_ns; /* monotonic: when that was seen while stopping; 0: not yet */
     bool still_records;   /* the flight recorder, into the workspace */
     struct jvm_collected *ret;
@@ -117,27 +131,17 @@ static void wait_for_end(struct capture *c)
 /* The JVM's last words, if it left any. */
 static void look_for_crash_report(struct capture *c)
 {
-    char path[600];
-    const char *const folders[] = {c->error_dir, "/tmp"};
-    for (size_t i = 0; i < 2; i++) {
-        struct stat st;
-        snprintf(path, sizeof path, "%s/hs_err_pid%d.log", folders[i], (int)c->proc->ns_pid);
-        if (!*folders[i] || stat(path, &st) < 0 ||
-            (int64_t)st.st_mtim.tv_sec * 1000000000 < c->ret->start_ns - 1000000000)
-            continue;
-        struct bytes report = {0};
-        bool by_profiler =
-            file_read(path, (size_t)16 << 20, &report, NULL) == 0 &&
-            memmem(report.data, report.len < 4096 ? report.len : 4096, "asyncProfiler", 13) != NULL;
-        bytes_free(&report);
+    char path[300];
+    bool in_profiler = false;
+    c->ret->jvm_crashed = jvm_crash_find(&c->crash, c->ret->start_ns, path, sizeof path, &in_profiler);
+    if (c->ret->jvm_crashed)
         snprintf(c->ret->note, sizeof c->ret->note,
                  "the JVM crashed while it was profiled%s; its report is %.250s",
-                 by_profiler ? ", in async-profiler: use --engine jfr for it" : "", path);
-        return;
-    }
-    snprintf(c->ret->note, sizeof c->ret->note,
-             "the JVM %d ended while it was profiled; this is what was recorded until then",
-             (int)c->proc->pid);
+                 in_profiler ? ", in async-profiler: use --engine jfr for it" : "", path);
+    else
+        snprintf(c->ret->note, sizeof c->ret->note,
+                 "the JVM %d ended while it was profiled; this is what was recorded until then",
+                 (int)c->proc->pid);
 }
 
 static int start(struct capture *c, struct err *err)
@@ -237,10 +241,7 @@ int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *o
     tell(&c, 0, "attaching");
     if (jvm_flight_end_abandoned(proc, c.o) == 0) jvm_workspace_sweep(proc);
     if ((rc = jvm_workspace_open(proc, &c.ws, err)) < 0) return rc;
-    char link[64];
-    snprintf(link, sizeof link, "/proc/%d/cwd", (int)proc->pid);
-    ssize_t n = proc->same_root ? readlink(link, c.error_dir, sizeof c.error_dir - 1) : -1;
-    c.error_dir[n > 0 ? n : 0] = 0;
+    jvm_crash_open(proc, &c.crash);
     ret->start_ns = clock_wall_ns();
     rc = start(&c, err);
     if (rc == 0) {
@@ -248,6 +249,7 @@ int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *o
         rc = end(&c, err);
     }
     jvm_asprof_close(&c.as);
+    jvm_crash_close(&c.crash);
     if (c.still_records)
         jvm_workspace_leave(&c.ws);
     else

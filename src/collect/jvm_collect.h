@@ -56,12 +56,13 @@ struct jvm_collected {
     int64_t start_ns;        /* wall clock, when sampling began: the time in a file's name */
     bool by_flight_recorder;
     bool was_cancelled, jvm_died; /* the profile holds what there was until then */
+    bool jvm_crashed;             /* it died, and left a crash report */
     char note[400]; /* one sentence for the human: what is less exact, where the JVM's crash report is; often
                        "" */
 };
 
 /* ERR_NOT_FOUND: no such process, or it ended before anything was recorded; ERR_BUSY: it is being profiled by
- * somebody, has another async-profiler loaded, or still starts; ERR_DENIED, ERR_INPUT, ERR_TIMEOUT as
+ * somebody, or still starts; ERR_DENIED, ERR_INPUT, ERR_TIMEOUT as
  * jvm_attach. */
 int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *options,
                 struct jvm_collected *ret, struct err *err);
@@ -69,5 +70,7 @@ int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *o
 /* "cpu,alloc,lock" -> bits. Also "mem" (alloc), "ctimer" and "itimer" (cpu), "nativemem", "nativelock",
  * "live". ERR_INPUT names the word that is none. */
 int jvm_events_parse(const char *text, unsigned *ret_events, struct err *err);
+/* "auto", "async-profiler" (or "asprof"), "jfr"; ERR_INPUT otherwise. */
+int jvm_engine_parse(const char *text, enum jvm_engine *ret_engine, struct err *err);
 
 #endif

@@ -223,19 +223,58 @@ void jvm_proc_arguments(pid_t pid, struct buf *out)
     (void)read_proc_file(pid, "cmdline", out);
 }
 
-bool jvm_proc_has_argument(pid_t pid, const char *argument)
+struct option_search {
+    const char *letters;
+    char *value;
+    size_t value_size;
+    bool found;
+};
+
+static void see_option(struct option_search *o, const char *word, size_t n)
 {
-    struct buf text = {0};
-    jvm_proc_arguments(pid, &text);
-    struct rd r = rd_over(text.data, text.len);
-    bool found = false;
-    while (!found && rd_left(&r)) {
+    size_t n_letters = strlen(o->letters);
+    if (n < n_letters || strncmp(word, o->letters, n_letters)) return;
+    o->found = true;
+    if (o->value) snprintf(o->value, o->value_size, "%.*s", (int)(n - n_letters), word + n_letters);
+}
+
+/* The words of that variable; quotes around a word are left out. */
+static void see_variable(struct option_search *o, const struct buf *environment, const char *name)
+{
+    struct rd r = rd_over(environment->data, environment->len);
+    size_t n_name = strlen(name);
+    while (rd_left(&r)) {
         const char *one = rd_cstr(&r);
         if (!one) break;
-        found = !strcmp(one, argument);
+        if (strncmp(one, name, n_name) || one[n_name] != '=') continue;
+        for (const char *at = one + n_name + 1; *at;) {
+            at += strspn(at, " \t\n\"'");
+            size_t n = strcspn(at, " \t\n\"'");
+            see_option(o, at, n);
+            at += n;
+        }
     }
-    buf_free(&text);
-    return found;
+}
+
+bool jvm_proc_option(pid_t pid, const char *letters, char *ret_value, size_t value_size)
+{
+    struct buf arguments = {0}, environment = {0};
+    struct option_search o = {letters, ret_value, value_size, false};
+    jvm_proc_arguments(pid, &arguments);
+    (void)read_proc_file(pid, "environ", &environment);
+    /* In the order in which they overrule each other. */
+    see_variable(&o, &environment, "JAVA_TOOL_OPTIONS");
+    see_variable(&o, &environment, "JDK_JAVA_OPTIONS");
+    struct rd r = rd_over(arguments.data, arguments.len);
+    while (rd_left(&r)) {
+        const char *one = rd_cstr(&r);
+        if (!one) break;
+        see_option(&o, one, strlen(one));
+    }
+    see_variable(&o, &environment, "_JAVA_OPTIONS");
+    buf_free(&arguments);
+    buf_free(&environment);
+    return o.found;
 }
 
 struct jvm_path jvm_proc_path(const struct jvm_proc *proc, const char *format, ...)

@@ -53,7 +53,9 @@ bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, u
 
 /* Arguments, NUL between them. Empty when there are none or they may not be read. */
 void jvm_proc_arguments(pid_t pid, struct buf *out);
-bool jvm_proc_has_argument(pid_t pid, const char *argument);
+/* An option of the JVM, of its arguments or of the variables of its environment that it reads, that begins
+ * with these letters. The last one counts; ret_value (may be NULL): what is behind them. */
+bool jvm_proc_option(pid_t pid, const char *letters, char *ret_value, size_t value_size);
 
 /* What the JVM publishes in hsperfdata, else what its arguments tell. Empty strings where nothing is known.
  */

@@ -291,6 +291,28 @@ bool collector_gives_up(struct collector *c, int32_t node)
     return gives_up || cluster_jvm_is_claimed(c->cluster, node);
 }
 
+void collector_jvm_crashed(struct collector *c, const struct cluster_node *node, const char *why)
+{
+    pthread_mutex_lock(&c->lock);
+    struct member *m = member_of(c, node->id);
+    if (m) {
+        m->has_crashed = true;
+        m->rest_until_ms = monotonic_ms() + MAX_BACKOFF_MS;
+    }
+    pthread_mutex_unlock(&c->lock);
+    server_log(LOG_WARN_, "node %d (%s): %s. It is left alone for %d minutes", node->id, node->name, why,
+               MAX_BACKOFF_MS / 60000);
+}
+
+bool collector_jvm_has_crashed(struct collector *c, int32_t node)
+{
+    pthread_mutex_lock(&c->lock);
+    struct member *m = member_of(c, node);
+    bool has_crashed = m && m->has_crashed;
+    pthread_mutex_unlock(&c->lock);
+    return has_crashed;
+}
+
 void capture_arrived(struct capture *cap)
 {
     struct collector *c = cap->collector;
@@ -362,7 +384,8 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
         int64_t now_ms = monotonic_ms();
         k->running = false;
         m->n_running--;
-        snprintf(k->error, sizeof k->error, "%s", code ? error : "");
+        bool is_resting = m->rest_until_ms > now_ms;
+        snprintf(k->error, sizeof k->error, "%s", code || is_resting ? error : "");
         bool is_busy = code == ERR_BUSY && !cap->job;
         k->n_busy = is_busy ? k->n_busy + (k->n_busy < 30) : 0;
         if (code >= 0) {
@@ -385,6 +408,7 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
             if (!capture_is_jvm(&m->node)) wait_ms *= 0.9 + 0.2 * random_part(c);
             k->backoff_ms = k->due_ms = now_ms + (int64_t)wait_ms;
         }
+        if (is_resting) k->backoff_ms = k->due_ms = m->rest_until_ms;
     }
     unsigned failures = m ? m->tasks[type].failures : 0, n_busy = m ? m->tasks[type].n_busy : 0;
     c->n_captures--;
@@ -561,7 +585,9 @@ static void find_due_capture(struct collector *c, struct member *m, const struct
         if (m->tasks[t].enabled && m->tasks[t].due_ms <= now_ms &&
             (best < 0 || m->tasks[t].due_ms < m->tasks[best].due_ms))
             best = t;
-    if (best < 0 || m->n_running || (int64_t)c->n_captures >= s->max_captures || m->waiting) return;
+    if (best < 0 || m->n_running || (int64_t)c->n_captures >= s->max_captures || m->waiting ||
+        m->rest_until_ms > now_ms)
+        return;
     bool is_jvm = capture_is_jvm(&m->node);
     if (is_jvm && cluster_jvm_is_claimed(c->cluster, m->id)) return;
     for (int t = 0; t < PROFILE_N_TYPES; t++) {
@@ -682,7 +708,10 @@ int collector_switch(struct collector *c, int32_t node, enum profile_type type, 
     if (m) {
         bool was_enabled = m->tasks[type].enabled;
         apply_settings(c, m, &s, monotonic_ms());
-        if (m->tasks[type].enabled && !was_enabled) m->tasks[type].due_ms = monotonic_ms();
+        if (m->tasks[type].enabled && !was_enabled) {
+            m->tasks[type].due_ms = monotonic_ms();
+            m->rest_until_ms = 0;
+        }
         describe_task(&m->tasks[type], type, ret_type);
         if (!m->tasks[type].possible)
             bad = err_set(err, ERR_UNSUPPORTED, "%s cannot be collected from this node",

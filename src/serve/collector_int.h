@@ -28,6 +28,10 @@ struct member { /* a node, as the collector sees it */
     struct capture
         *waiting; /* a JVM that is being captured: asked for meanwhile, begins when that has ended */
     bool give_up; /* its session is to end early */
+    /* A JVM that crashed while it was profiled is left alone for a while, and then profiled by its own flight
+     * recorder, unless the settings say otherwise. */
+    int64_t rest_until_ms; /* monotonic; 0: none */
+    bool has_crashed;
     int64_t heartbeat_due_ms;
     bool heartbeat_running, is_gone, was_dead;
     bool is_followed;          /* its new profiles are being fetched */
@@ -93,6 +97,9 @@ struct member *member_of(struct collector *c, int32_t id); /* with the lock; NUL
 
 /* Whether the session of that node is to end now: the server stops, or somebody asked for a capture. */
 bool collector_gives_up(struct collector *c, int32_t node);
+/* The JVM of that node crashed while it was profiled: why is what was found of it. Before its captures end. */
+void collector_jvm_crashed(struct collector *c, const struct cluster_node *node, const char *why);
+bool collector_jvm_has_crashed(struct collector *c, int32_t node);
 void capture_arrived(struct capture *cap); /* hands it to a worker */
 void capture_ended(struct capture *cap, int code, const struct store_profile *p, const char *error);
 

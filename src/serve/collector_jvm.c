@@ -179,14 +179,22 @@ static void *run_session(void *context)
     o.alloc_interval_bytes = (uint64_t)cluster_setting_int(c->cluster, CONF_FE_ALLOC_INTERVAL_BYTES);
     char *library = cluster_setting_text(c->cluster, CONF_ASYNC_PROFILER_LIB);
     o.library = *library ? library : NULL;
-    int bad = find_jvm(&s->node, &proc, &err);
+    char *engine = cluster_setting_text(c->cluster, CONF_FE_ENGINE);
+    int bad = jvm_engine_parse(engine, &o.engine, &err);
+    mem_free(engine);
+    if (o.engine == JVM_ENGINE_AUTO && collector_jvm_has_crashed(c, s->node.id))
+        o.engine = JVM_ENGINE_FLIGHT_RECORDER;
+    if (!bad) bad = find_jvm(&s->node, &proc, &err);
     if (!bad) bad = jvm_collect(&proc, &o, &got, &err);
+    if (bad == ERR_TIMEOUT && is_cancelled(s))
+        bad = ERR_BUSY; /* it made room: nothing is wrong with the JVM */
+    if (got.jvm_crashed) collector_jvm_crashed(c, &s->node, got.note);
     for (size_t i = 0; i < s->n_captures; i++) {
         struct store_profile p;
         struct err why = err;
         int code = bad ? bad : publish(c->store, &s->captures[i]->facts, &got, &p, &why);
         char text[240];
-        snprintf(text, sizeof text, "%.239s", why.text);
+        snprintf(text, sizeof text, "%.239s", got.jvm_crashed ? got.note : why.text);
         capture_ended(s->captures[i], code, code ? NULL : &p, text);
     }
     profile_free(got.profile);

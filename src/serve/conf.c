@@ -83,6 +83,8 @@ static const struct conf_key_info keys[CONF_N_KEYS] = {
     [CONF_FE_ALLOC_INTERVAL_BYTES] = {"fe_alloc_interval_bytes", CONF_INT, "long", "2097152", 1024,
                                       INT32_MAX /* what a JVM takes */, CONF_OWN_FILE, true,
                                       "a frontend's allocations are sampled once in so many bytes"},
+    [CONF_FE_ENGINE] = {"fe_engine", CONF_TEXT, "String", "auto", 0, 0, CONF_OWN_FILE, true,
+                        "who samples frontends: async-profiler, jfr (the JVM's flight recorder), or auto"},
     [CONF_ASYNC_PROFILER_LIB] = {"async_profiler_lib", CONF_TEXT, "String", "", 0, 0, CONF_OWN_FILE, false,
                                  "libasyncProfiler.so for frontends; empty: where tools/setup or a package "
                                  "put it"},
@@ -192,6 +194,9 @@ static int check_text(enum conf_key key, const char *value, struct err *err)
     if (key == CONF_LOG_LEVEL && strcmp(value, "error") && strcmp(value, "warn") && strcmp(value, "info") &&
         strcmp(value, "debug"))
         return err_set(err, ERR_INPUT, "'%.60s' is not error, warn, info or debug", value);
+    if (key == CONF_FE_ENGINE && strcmp(value, "auto") && strcmp(value, "async-profiler") &&
+        strcmp(value, "jfr"))
+        return err_set(err, ERR_INPUT, "'%.60s' is not auto, async-profiler or jfr", value);
     return 0;
 }
 

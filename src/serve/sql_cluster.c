@@ -188,7 +188,10 @@ static int jvm_profile(void *context, const struct sql_node *node, const char *t
     };
     char *library = cluster_setting_text(of(context), CONF_ASYNC_PROFILER_LIB);
     if (*library) options.library = library;
-    int rc = jvm_find(target, &proc, err);
+    char *engine = cluster_setting_text(of(context), CONF_FE_ENGINE);
+    int rc = jvm_engine_parse(engine, &options.engine, err);
+    mem_free(engine);
+    if (!rc) rc = jvm_find(target, &proc, err);
     if (!rc) {
         cluster_jvm_claim(of(context), n.id);
         rc = jvm_collect(&proc, &options, &got, err);

@@ -79,6 +79,7 @@ TEST(wrong_values_are_refused_with_file_and_line)
         {"proc_profile_collect_time_s = 0", "is not between 1 and 3600"},
         {"sys_log_dir = ${NOT_SET_ANYWHERE}/x", "x.conf:1: sys_log_dir: ${NOT_SET_ANYWHERE} is set neither"},
         {"be_profile_types = cpu,disk", "'cpu,disk' is not a list of"},
+        {"fe_engine = perf", "'perf' is not auto, async-profiler or jfr"},
         {"just words", "is not of the form key = value"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
