@@ -103,7 +103,10 @@ static int snapshot_locked(desk_chooser *desk, const struct kind_options *option
 {
     describe(o);
     pthread_mutex_lock(&lock);
-    int status = desk()->source->snapshot(options, o, err);
+    const struct heap_source *source = desk()->source;
+    int status = source->snapshot(options, o, err);
+    if (!status && !source->is_on())
+        output_comment(o, "heap profiling is off: only what was allocated while it was on can be in here");
     pthread_mutex_unlock(&lock);
     return status;
 }

@@ -77,10 +77,19 @@ static bool looks_like_page(const void *data, size_t len, const char *content_ty
 static const char *const nothing[PROFILE_N_TYPES] = {
     [PROFILE_CPU] = "no samples: the process used no CPU in that time",
     [PROFILE_MEM] = "no samples: nothing was allocated in that time",
-    [PROFILE_HEAP] = "no samples: heap profiling is off or began just now (enable it first)",
+    [PROFILE_HEAP] = "no memory in use is known: heap profiling is off or began just now (enable_prof() from "
+                     "SQL, or be_heap_enable, switch it on)",
     [PROFILE_CONTENTION] = "no samples: no thread waited for a lock in that time",
     [PROFILE_WALL] = "no samples",
 };
+
+static bool is_all_zero(const struct profile *p)
+{
+    size_t index = profile_default_sample_index(p);
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (profile_sample_values(p, i)[index]) return false;
+    return true;
+}
 
 int capture_check(const void *data, size_t len, const char *content_type, enum profile_type type,
                   struct profile **ret_profile, const char **ret_format, struct err *err)
@@ -105,7 +114,8 @@ int capture_check(const void *data, size_t len, const char *content_type, enum p
         bad = err_set(err, ERR_INPUT, "not a %s profile: its first sample type is '%.60s'",
                       profile_type_name(type),
                       p->n_sample_types ? profile_text(p, p->sample_types[0].type) : "");
-    } else if (!p->n_samples) {
+    } else if (!p->n_samples || (type == PROFILE_HEAP && is_all_zero(p))) {
+        /* A heap of which nothing is known to be in use would be shown as one that is empty. */
         err_set(err, ERR_NOT_FOUND, "%s", nothing[type]);
         bad = CAPTURE_EMPTY;
     }

@@ -320,7 +320,9 @@ static int draw_dot(struct call *c, struct profile *p)
     if (rc ==
         ERR_NOT_FOUND) { /* a profile without samples is no failure: jeprof says the same on its stderr */
         buf_str(&out, "No nodes to print");
-        if (!c->class->is_capture) buf_str(&out, "\n(allocations made before enable_prof() are never seen)");
+        if (!c->class->is_capture)
+            buf_str(&out, "\n(heap profiling is off, or nothing was allocated since enable_prof(): what was "
+                          "before is never seen)");
         rc = 0;
     }
     if (!rc) *c->ret = script_string(c->arena, out.data ? out.data : "", out.len);
