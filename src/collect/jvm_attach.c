@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +177,40 @@ static int lock_trigger(struct attach *a, struct trigger *ret_trigger)
     }
 }
 
+/* JVMs that got SIGQUIT and opened no socket: attaching is switched off in them in a way we do not see, and
+ * each signal is a thread dump in their log. Not for ever: a pause of a minute looks the same. */
+enum { N_SILENT = 64, SILENT_S = 3600, MIN_SILENCE_S = 5 };
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        pid_t pid;
+        uint64_t start_ticks;
+        int64_t until_ns; /* monotonic */
+    } all[N_SILENT];
+    unsigned n_seen; /* the oldest makes place */
+} silent = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void remember_silent(const struct jvm_proc *proc)
+{
+    pthread_mutex_lock(&silent.lock);
+    unsigned at = silent.n_seen++ % N_SILENT;
+    silent.all[at].pid = proc->pid;
+    silent.all[at].start_ticks = proc->start_ticks;
+    silent.all[at].until_ns = clock_monotonic_ns() + SILENT_S * (int64_t)1000000000;
+    pthread_mutex_unlock(&silent.lock);
+}
+
+static bool was_silent(const struct jvm_proc *proc)
+{
+    bool found = false;
+    pthread_mutex_lock(&silent.lock);
+    for (unsigned i = 0; i < N_SILENT; i++)
+        found |= silent.all[i].pid == proc->pid && silent.all[i].start_ticks == proc->start_ticks &&
+                 silent.all[i].until_ns > clock_monotonic_ns();
+    pthread_mutex_unlock(&silent.lock);
+    return found;
+}
+
 static int check_may_signal(struct attach *a, struct jvm_proc *now)
 {
     int rc = jvm_proc_read(a->proc->pid, now, a->err);
@@ -188,7 +223,30 @@ static int check_may_signal(struct attach *a, struct jvm_proc *now)
             a->err, ERR_DENIED,
             "the JVM %d was started with -XX:+DisableAttachMechanism; restart it without to profile it",
             (int)now->pid);
+    if (was_silent(now))
+        return err_set(a->err, ERR_DENIED,
+                       "the JVM %d did not answer SIGQUIT before (is attaching switched off, by a file of "
+                       "arguments?); it is not signalled again within an hour",
+                       (int)now->pid);
     return 0;
+}
+
+/* Waits for the socket once the JVM was signalled. */
+static int wait_for_listener(struct attach *a, int *ret_fd)
+{
+    int64_t step_ns = 1000000, begin_ns = clock_monotonic_ns();
+    int rc;
+    while ((rc = try_connect(a, ret_fd)) == 1) {
+        if ((rc = may_go_on(a, "opening its attach socket")) < 0) break;
+        clock_sleep_ns(step_ns);
+        if (step_ns < 50000000) step_ns *= 2;
+    }
+    struct jvm_proc now;
+    bool had_time = clock_monotonic_ns() - begin_ns >= MIN_SILENCE_S * (int64_t)1000000000;
+    if (rc == ERR_TIMEOUT && had_time && jvm_proc_read(a->proc->pid, &now, NULL) == 0 && now.state != 'T' &&
+        now.state != 't')
+        remember_silent(&now);
+    return rc;
 }
 
 /* Asks the JVM to open its socket, and waits for it. */
@@ -218,12 +276,7 @@ static int wake_listener(struct attach *a, int *ret_fd)
                                       (int)now.pid, (unsigned)now.euid)
                             : err_errno(a->err, errno, "cannot signal process %d", (int)now.pid);
     } else if (rc == 1) {
-        int64_t step_ns = 1000000;
-        while ((rc = try_connect(a, ret_fd)) == 1) {
-            if ((rc = may_go_on(a, "opening its attach socket")) < 0) break;
-            clock_sleep_ns(step_ns);
-            if (step_ns < 50000000) step_ns *= 2;
-        }
+        rc = wait_for_listener(a, ret_fd);
     }
     unlink(trigger.path.text);
     close(trigger.fd);

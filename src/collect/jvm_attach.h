@@ -28,8 +28,9 @@ struct jvm_attach_options {              /* all zero: the defaults */
 
 /* Sends one command with up to three arguments (NULL or fewer: the rest is empty) and reads the whole answer.
  * *ret_result is the JVM's own number: 0 is good. Arguments over 1024 bytes need a JDK 24 or newer: ERR_LIMIT
- * otherwise. ERR_NOT_FOUND no such process; ERR_INPUT not a JVM; ERR_DENIED wrong user, or attaching is
- * switched off; ERR_TIMEOUT no answer. */
+ * otherwise. ERR_NOT_FOUND no such process; ERR_INPUT not a JVM; ERR_UNSUPPORTED not a HotSpot; ERR_DENIED
+ * wrong user, or attaching is switched off, or it did not answer SIGQUIT within the last hour; ERR_TIMEOUT no
+ * answer. */
 int jvm_attach(const struct jvm_proc *proc, const char *command, const char *const *arguments,
                size_t n_arguments, const struct jvm_attach_options *options, struct buf *reply,
                int *ret_result, struct err *err);

@@ -188,6 +188,12 @@ static bool is_libjvm(void *context, const char *path, uint64_t inode)
     return !strncmp(name, "libjvm.so", 9);
 }
 
+static bool is_openj9(void *context, const char *path, uint64_t inode)
+{
+    (void)context, (void)inode;
+    return !strncmp(strrchr(path, '/') + 1, "libj9vm", 7);
+}
+
 static bool is_any(void *context, const char *path, uint64_t inode)
 {
     (void)context, (void)path, (void)inode;
@@ -210,6 +216,9 @@ int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err)
             (int)proc->pid);
     if (fd < 0) return err_set(err, ERR_NOT_FOUND, "there is no process %d", (int)proc->pid);
     close(fd);
+    if (jvm_proc_each_map(proc->pid, is_openj9, NULL)) /* it writes a dump of itself when it gets SIGQUIT */
+        return err_set(err, ERR_UNSUPPORTED, "the JVM %d is an OpenJ9, not a HotSpot; it was left alone",
+                       (int)proc->pid);
     if (jvm_proc_each_map(proc->pid, is_libjvm, NULL)) return 0;
     if (!jvm_proc_is_alive(proc) ||
         !jvm_proc_each_map(proc->pid, is_any, NULL)) /* on its way out, or a kernel thread */

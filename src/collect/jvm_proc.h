@@ -35,7 +35,8 @@ bool jvm_proc_is_alive(const struct jvm_proc *proc);
 /* Started less than a minute ago: what it does not know or cannot do, it may know in a moment. */
 bool jvm_proc_is_young(const struct jvm_proc *proc);
 
-/* 0 when libjvm is in its memory map; ERR_INPUT when it is not, ERR_DENIED when we may not look. */
+/* 0 when HotSpot's libjvm is in its memory map; ERR_INPUT when it is not, ERR_UNSUPPORTED when it is
+ * OpenJ9's, ERR_DENIED when we may not look. */
 int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err);
 
 /* /proc names the files of a process in a chroot from our root on. What is before their own paths then; ""

@@ -97,7 +97,8 @@ struct member *member_of(struct collector *c, int32_t id); /* with the lock; NUL
 
 /* Whether the session of that node is to end now: the server stops, or somebody asked for a capture. */
 bool collector_gives_up(struct collector *c, int32_t node);
-/* The JVM of that node crashed while it was profiled: why is what was found of it. Before its captures end. */
+/* The JVM of that node crashed while it was profiled: why is what was found of it. Before its captures end.
+ */
 void collector_jvm_crashed(struct collector *c, const struct cluster_node *node, const char *why);
 bool collector_jvm_has_crashed(struct collector *c, int32_t node);
 void capture_arrived(struct capture *cap); /* hands it to a worker */
