@@ -18,9 +18,11 @@ struct capture_thread { /* beside sampler_thread of the same index */
     int timer; /* the kernel's number */
     bool has_timer;
     struct cpu_event event;
-    uint64_t blocked;  /* signals, when it was last looked at (threads.h) */
-    bool rests;        /* it has no timer while it blocks the signal; its time is lost */
-    uint64_t n_before; /* samples until it last rested */
+    uint64_t blocked;          /* signals, when it was last looked at (threads.h) */
+    bool rests;                /* it has no timer while it blocks the signal; its time is lost */
+    uint64_t n_before;         /* samples until it last rested */
+    int64_t seemed_cpu_ns;     /* its clock when it first seemed to block the signal; 0: it does not */
+    uint64_t seemed_n_samples; /* and its samples then */
     char name[THREAD_NAME_BYTES];
     int64_t begin_cpu_ns, last_cpu_ns; /* when it was met, when its clock was last read; 0: not yet */
 };

@@ -88,6 +88,17 @@ static void disarm(struct capture_thread *t)
 
 static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most);
 
+/* In a handler, ours too, a thread blocks all signals for a moment, and on a busy machine it may be met there
+ * often. One that runs on, is not sampled and then still blocks them means it. */
+#define RUNS_ON_NS 2000000
+static bool is_sure_to_block(struct capture_thread *t, uint64_t n_samples, int64_t cpu_ns)
+{
+    if (t->seemed_cpu_ns && t->seemed_n_samples == n_samples) return cpu_ns - t->seemed_cpu_ns >= RUNS_ON_NS;
+    t->seemed_cpu_ns = cpu_ns;
+    t->seemed_n_samples = n_samples;
+    return false;
+}
+
 /* A signal that a thread blocks would lie in wait for the day it calls sigwait: it gets none, and its time is
  * lost. It may block the signal, or let it through again, at any time. */
 static void look_at_mask(uint32_t index, int64_t cpu_ns)
@@ -98,14 +109,17 @@ static void look_at_mask(uint32_t index, int64_t cpu_ns)
     t->blocked = status.blocked;
     bool takes_event = uses_events && !threads_blocks(t->blocked, event_signal),
          takes_timer = !threads_blocks(t->blocked, now.signal_number);
+    uint64_t n_samples = atomic_load(&now.counts[index].n_samples);
     if (t->rests && (takes_event || takes_timer)) {
         tallies[LOST_BLOCKED] += missing(index, cpu_ns, 0);
-        t->n_before = atomic_load(&now.counts[index].n_samples);
+        t->n_before = n_samples;
         arm(&now, index);
     } else if ((t->has_timer && !takes_timer) || (t->event.fd >= 0 && !takes_event)) {
+        if (!is_sure_to_block(t, n_samples, cpu_ns)) return;
         disarm(t);
         t->rests = true;
     }
+    t->seemed_cpu_ns = 0;
 }
 
 /* Each look takes some 20 us: only at those that used their CPU since, and not at all of very many each time.
@@ -151,9 +165,10 @@ static void scan(void)
         struct capture_thread *t = &now.threads[i];
         if (!t->used) continue;
         if (t->seen) {
-            if (!reads_clocks && !t->rests) continue;
+            bool looks_again = t->rests || t->seemed_cpu_ns;
+            if (!reads_clocks && !looks_again) continue;
             int64_t cpu_ns = threads_cpu_ns(now.counts[i].tid);
-            if (cpu_ns > t->last_cpu_ns && (t->rests || is_masks_turn(i))) look_at_mask(i, cpu_ns);
+            if (cpu_ns > t->last_cpu_ns && (looks_again || is_masks_turn(i))) look_at_mask(i, cpu_ns);
             t->last_cpu_ns = cpu_ns;
             continue;
         }
@@ -170,7 +185,11 @@ static void thread_started(uint32_t tid)
     pthread_sigmask(SIG_BLOCK, &others,
                     &before); /* a handler of the host that forks here would copy the lock */
     pthread_mutex_lock(&lock);
-    if (running) meet(tid, &now);
+    if (running) {
+        meet(tid, &now);
+        int64_t index = capture_thread_find(&now, tid); /* a scan may have met it before libc set its mask */
+        if (index >= 0 && now.threads[index].rests) look_at_mask((uint32_t)index, threads_cpu_ns(tid));
+    }
     pthread_mutex_unlock(&lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
