@@ -315,7 +315,7 @@ static void serve_once(void)
     int64_t now = now_ms();
     bool is_accepting = now >= accept_after_ms;
     fds[n++] = (struct pollfd){.fd = bell_number(), .events = POLLIN};
-    fds[n++] = (struct pollfd){.fd = own_fd_number(&listener.fd), .events = is_accepting ? POLLIN : 0};
+    fds[n++] = (struct pollfd){.fd = own_fd_number(&listener.fd), .events = POLLIN};
     if (fds[0].fd < 0 || fds[1].fd < 0) {
         end_service();
         return;
