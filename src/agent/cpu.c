@@ -109,17 +109,17 @@ static void look_at_mask(uint32_t index, int64_t cpu_ns)
     t->blocked = status.blocked;
     bool takes_event = uses_events && !threads_blocks(t->blocked, event_signal),
          takes_timer = !threads_blocks(t->blocked, now.signal_number);
+    bool seems_to_block = (t->has_timer && !takes_timer) || (t->event.fd >= 0 && !takes_event);
     uint64_t n_samples = atomic_load(&now.counts[index].n_samples);
     if (t->rests && (takes_event || takes_timer)) {
         tallies[LOST_BLOCKED] += missing(index, cpu_ns, 0);
         t->n_before = n_samples;
         arm(&now, index);
-    } else if ((t->has_timer && !takes_timer) || (t->event.fd >= 0 && !takes_event)) {
-        if (!is_sure_to_block(t, n_samples, cpu_ns)) return;
+    } else if (seems_to_block && is_sure_to_block(t, n_samples, cpu_ns)) {
         disarm(t);
         t->rests = true;
     }
-    t->seemed_cpu_ns = 0;
+    if (!seems_to_block || t->rests) t->seemed_cpu_ns = 0;
 }
 
 /* Each look takes some 20 us: only at those that used their CPU since, and not at all of very many each time.
