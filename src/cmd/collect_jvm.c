@@ -1,11 +1,13 @@
 /* collect_jvm.c - `procprof collect --jvm`: CPU, allocations, locks and wall clock of a running JVM into a
  * file. */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pack.h"
@@ -22,7 +24,7 @@
 
 struct arguments {
     const char *target, *events, *output, *html, *svg, *archive, *engine, *library, *jfr, *sample;
-    double duration_s, cpu_interval_s, wall_interval_s, lock_interval_s;
+    double duration_s, wait_s, cpu_interval_s, wall_interval_s, lock_interval_s;
     uint64_t alloc_interval_bytes, memory_limit_bytes;
     int64_t jstack_depth;
     bool quiet;
@@ -255,9 +257,29 @@ static int write_all(struct arguments *a, unsigned events, const struct jvm_proc
     return rc;
 }
 
+/* Somebody else's session is never touched; the server's own follow each other with a second between them, so
+ * who waits gets his turn. */
+static int collect_in_turn(const struct jvm_proc *proc, const struct jvm_collect_options *options,
+                           const struct arguments *a, struct jvm_collected *got, struct err *err)
+{
+    enum { LOOK_MS = 400 }; /* shorter than the time between two sessions of the server */
+    int64_t until_ns = clock_monotonic_ns() + (int64_t)(a->wait_s * 1e9);
+    bool is_told = false;
+    for (;;) {
+        int rc = jvm_collect(proc, options, got, err);
+        if (rc != ERR_BUSY || is_interrupted || clock_monotonic_ns() >= until_ns) return rc;
+        if (!is_told && !a->quiet)
+            fprintf(stderr,
+                    "the JVM %d is being profiled already; waiting for its end, at most %g s (--wait)\n",
+                    (int)proc->pid, a->wait_s);
+        is_told = true;
+        poll(NULL, 0, LOOK_MS);
+    }
+}
+
 int collect_jvm_run(int argc, char **argv)
 {
-    struct arguments a = {.events = "cpu", .engine = "auto", .duration_s = 30};
+    struct arguments a = {.events = "cpu", .engine = "auto", .duration_s = 30, .wait_s = 150};
     const struct option table[] = {
         {0, "jvm", OPTION_TEXT, &a.target, "JVM", "a pid, a part of the main class, or :PORT"},
         {'e', "event", OPTION_TEXT, &a.events, "LIST",
@@ -284,6 +306,8 @@ int collect_jvm_run(int argc, char **argv)
         {0, "engine", OPTION_TEXT, &a.engine, "NAME", "auto, async-profiler, or jfr: the JVM's own recorder"},
         {0, "async-profiler", OPTION_TEXT, &a.library, "FILE", "libasyncProfiler.so to use"},
         {0, "jfr", OPTION_TEXT, &a.jfr, "FILE", "also keep the recording itself"},
+        {0, "wait", OPTION_DURATION, &a.wait_s, "TIME",
+         "for the end of a session somebody else has, as procprof serve (150s); 0: refuse at once"},
         {'q', "quiet", OPTION_FLAG, &a.quiet, NULL, "only errors"},
         {0},
     };
@@ -309,6 +333,7 @@ int collect_jvm_run(int argc, char **argv)
         return command_fail(&err), 2;
     if (!(a.duration_s > 0) || a.duration_s > 86400)
         return command_failf("collect: --duration must be above 0 and at most a day"), 2;
+    if (!(a.wait_s >= 0) || a.wait_s > 86400) return command_failf("collect: --wait is at most a day"), 2;
     if (a.jstack_depth < 0 || a.jstack_depth > 65536)
         return command_failf("collect: --jstackdepth must be 1 to 65536"), 2;
     struct jvm_proc proc;
@@ -331,7 +356,7 @@ int collect_jvm_run(int argc, char **argv)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     struct jvm_collected got;
-    int rc = jvm_collect(&proc, &options, &got, &err);
+    int rc = collect_in_turn(&proc, &options, &a, &got, &err);
     if (display.is_terminal && !a.quiet) fprintf(stderr, "\r%70s\r", "");
     if (rc < 0) return command_fail(&err);
     if (*got.note) command_warnf("%s", got.note);

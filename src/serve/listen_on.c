@@ -10,15 +10,31 @@
 
 enum { BACKLOG = 256 };
 
+static int resolve(const struct listen_words *words, const char *host, int port, struct addrinfo **ret_list,
+                   struct err *err)
+{
+    char service[16];
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    snprintf(service, sizeof service, "%d", port);
+    int rc = getaddrinfo(host, service, &hints, ret_list);
+    return rc ? err_set(err, ERR_INPUT, "cannot listen for %s on %s: %s", words->whom, host, gai_strerror(rc))
+              : 0;
+}
+
+int listen_check(const struct listen_words *words, const char *host, struct err *err)
+{
+    struct addrinfo *list;
+    int rc = resolve(words, host, 0, &list, err);
+    if (!rc) freeaddrinfo(list);
+    return rc;
+}
+
 int listen_on(const struct listen_words *words, const char *host, int port, int *ret_fd, int *ret_port,
               struct err *err)
 {
-    char service[16];
-    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *list;
-    snprintf(service, sizeof service, "%d", port);
-    int rc = getaddrinfo(host, service, &hints, &list);
-    if (rc)
-        return err_set(err, ERR_INPUT, "cannot listen for %s on %s: %s", words->whom, host, gai_strerror(rc));
+    struct addrinfo *list;
+    int rc = resolve(words, host, port, &list, err);
+    if (rc) return rc;
     int fd = -1, why = EADDRNOTAVAIL, one = 1, zero = 0;
     for (struct addrinfo *i = list; i && fd < 0; i = i->ai_next) {
         fd = socket(i->ai_family, i->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, i->ai_protocol);

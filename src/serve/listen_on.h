@@ -14,6 +14,9 @@ struct listen_words {    /* for the sentence of an error */
 int listen_on(const struct listen_words *words, const char *host, int port, int *ret_fd, int *ret_port,
               struct err *err);
 
+/* Is it an address, or the name of one? */
+int listen_check(const struct listen_words *words, const char *host, struct err *err);
+
 enum { LISTEN_NEAR_PORTS = 20 };
 /* The same, on the next free port of so many where another server has this one. */
 int listen_near(const struct listen_words *words, const char *host, int port, int *ret_fd, int *ret_port,

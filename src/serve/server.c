@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "serve/api.h"
+#include "serve/listen_on.h"
 #include "serve/mysql_server.h"
 #include "serve/site.h"
 
@@ -254,7 +255,11 @@ static int start_listeners(struct server *s, const struct server_options *o, str
                                        .if_taken = "choose one with --http-port",
                                        .tls_cert = cert,
                                        .tls_key = key};
-    int bad = http_server_start(&s->site, &http, &s->http, err);
+    /* The setting counts once root has a password; that it is wrong is better known now. */
+    char *listen = cluster_setting_text(c, CONF_LISTEN);
+    int bad = listen_check(&(struct listen_words){.whom = "clients (the setting listen)"}, listen, err);
+    mem_free(listen);
+    if (!bad) bad = http_server_start(&s->site, &http, &s->http, err);
     if (!bad) {
         struct mysql_options mysql = {.store = s->site.store,
                                       .collector = s->site.collector,
