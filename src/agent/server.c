@@ -28,12 +28,13 @@
 #define SEND_LIMIT_MS    60000              /* a whole answer, and more for a large one: */
 #define SEND_BYTES_MS    16                 /* so many bytes a millisecond are expected to be taken */
 #define IDLE_LIMIT_MS    15000
+#define LEAVE_LIMIT_MS   2000
 #define HOUSEKEEPING_MS  100
 #define STOP_LIMIT_MS    5000
 #define JOBS_LIMIT_MS    2000
 #define PAUSE_MS         100 /* after a failure that would come again at once */
 
-enum state { FREE, READING, WAITING, SENDING };
+enum state { FREE, LEAVING, READING, WAITING, SENDING };
 
 struct connection {
     enum state state;
@@ -43,6 +44,7 @@ struct connection {
     struct http_request request;
     struct response response;
     bool keep_alive;
+    bool is_still_sending; /* it was answered before all it has to say was read */
     char head[640];
     size_t n_head, n_head_sent;
     const char *body;
@@ -110,6 +112,7 @@ static void answer_status(struct connection *c, int status)
 {
     routes_counters.n_bad++;
     c->keep_alive = false;
+    c->is_still_sending = true;
     c->response.status = status;
     pages_buf_text(&c->response.body, routes_reason(status));
     pages_buf_text(&c->response.body, "\n");
@@ -141,6 +144,7 @@ static void begin_body(struct connection *c)
         if (connections[i].state == READING) n_bytes += connections[i].request.n_body_bytes;
     if (!routes_is_open_to(&c->request)) {
         c->request.keep_alive = false;
+        c->is_still_sending = true;
         answer_request(c);
     } else if (n_bytes > MAX_BODY_BYTES) {
         answer_status(c, 503);
@@ -181,7 +185,14 @@ static void next_request(struct connection *c)
     drop_response(c);
     if (!c->keep_alive) {
         shutdown(own_fd_number(&c->fd), SHUT_WR);
-        close_connection(c);
+        if (!c->is_still_sending) {
+            close_connection(c);
+            return;
+        }
+        /* To close on bytes that were not read is a reset, which may overtake the answer. */
+        pages_buf_free(&c->in);
+        c->state = LEAVING;
+        c->deadline_ms = now_ms() + LEAVE_LIMIT_MS;
         return;
     }
     size_t used = c->request.n_head_bytes + c->request.n_body_bytes;
@@ -233,10 +244,11 @@ static void read_now(struct connection *c)
     char bytes[16384];
     ssize_t n = recv(own_fd_number(&c->fd), bytes, sizeof bytes, MSG_DONTWAIT);
     if (n < 0 && errno == EAGAIN) return;
-    if (n <= 0 || c->state != READING) { /* gone; or talks while it should listen */
+    if (n <= 0) {
         close_connection(c);
         return;
     }
+    if (c->state == LEAVING) return;
     if (c->in.size == 0) c->deadline_ms = now_ms() + REQUEST_LIMIT_MS; /* from the first byte on */
     pages_buf_bytes(&c->in, bytes, (size_t)n);
     if (c->in.failed)
@@ -255,7 +267,9 @@ static struct connection *find_place(void)
         if (!*o || c->deadline_ms < (*o)->deadline_ms) *o = c;
     }
     if (oldest[FREE]) return oldest[FREE];
-    struct connection *out = oldest[READING] ? oldest[READING] : oldest[SENDING];
+    struct connection *out = oldest[LEAVING]   ? oldest[LEAVING]
+                             : oldest[READING] ? oldest[READING]
+                                               : oldest[SENDING];
     routes_counters.n_refused++;
     close_connection(out);
     return out;
@@ -353,7 +367,7 @@ static void serve_once(void)
         if (!c || !fds[i].revents) continue;
         if (c->state == SENDING && (fds[i].revents & POLLOUT))
             proceed(c);
-        else if (c->state != READING || (fds[i].revents & (POLLERR | POLLNVAL)))
+        else if (c->state > READING || (fds[i].revents & (POLLERR | POLLNVAL)))
             close_connection(c); /* the client hung up */
         else
             read_now(c);
