@@ -28,7 +28,8 @@ void jvm_list_all(struct jvm_list *list)
         struct jvm_info info = {0};
         if (jvm_proc_read((pid_t)pid, &info.proc, NULL) < 0) continue;
         int rc = jvm_proc_check_jvm(&info.proc, NULL);
-        if (rc == ERR_DENIED) list->n_unreadable++;
+        if (rc == ERR_DENIED && geteuid() != 0 && info.proc.euid != geteuid())
+            list->n_unreadable++; /* root may be refused too, in a container: those are not somebody else's */
         if (rc < 0) continue;
         jvm_proc_about(&info.proc, &info.about);
         *VEC_PUSH(list->items, list->n_items, list->cap_items) = info;

@@ -356,6 +356,8 @@ static void start_waiting(struct collector *c, struct member *m, struct capture 
 /* With the lock. */
 static void note_failure(struct collector *c, const struct capture *cap, const char *error)
 {
+    struct member *m = member_of(c, cap->facts.node.id);
+    if (m) m->tasks[cap->facts.type].n_failed++;
     struct collector_failure *f = &c->failures[c->n_failed++ % COLLECTOR_MAX_FAILURES];
     *f = (struct collector_failure){
         .time_ms = wall_ms(), .node = cap->facts.node.id, .type = cap->facts.type, .is_job = cap->job != 0};
@@ -431,7 +433,8 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
     bool is_told = n_busy <= 1 && !c->stopping, is_again = failures > 1 && !cap->job;
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
-    /* A server without a frontend beside it is nothing to warn of; nor is a node that is still gone. */
+    /* That there is no frontend beside this server is said by its heartbeat; a node that is still gone is old
+     * news. */
     bool is_quiet = is_again || (cap->facts.node.is_self && code == ERR_NOT_FOUND);
     enum log_level level = is_quiet ? LOG_DEBUG_ : LOG_WARN_;
     if (code < 0 && is_told)
@@ -528,11 +531,23 @@ static void on_heartbeat(void *context, struct pull_result *r)
     mem_free(h);
 }
 
+/* This server is alive also where the frontend beside it is not: that is an error of the node, said once.
+ * Where no frontend is wanted there is nothing to say. */
+static bool tell_of_frontend(const struct cluster_node *node, char *error)
+{
+    if (!node->jvm_pid && !node->jvm_match[0]) error[0] = 0;
+    if (error[0] && !node->error[0])
+        server_log(LOG_WARN_, "no frontend to profile: %s (setting fe_jvm; empty: none is wanted)", error);
+    if (!error[0] && node->error[0]) server_log(LOG_INFO_, "the frontend is there");
+    return true;
+}
+
 static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
 {
     if (!node->port || node->is_self) {
         char error[200] = "";
-        bool alive = node->is_self || jvm_is_alive(node, error, sizeof error);
+        bool alive = jvm_is_alive(node, error, sizeof error);
+        if (node->is_self) alive = tell_of_frontend(node, error);
         heartbeat_ended(c, node->id, alive, "", error);
         return;
     }
@@ -682,7 +697,8 @@ static void describe_task(const struct task *k, enum profile_type type, struct c
                                    .next_ms = k->enabled ? k->due_ms + shift_ms : 0,
                                    .last_ms = k->last_ms,
                                    .backoff_until_ms = k->backoff_ms ? k->backoff_ms + shift_ms : 0,
-                                   .failures = k->failures};
+                                   .failures = k->failures,
+                                   .n_failed = k->n_failed};
     snprintf(out->error, sizeof out->error, "%s", k->error);
 }
 

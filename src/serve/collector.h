@@ -32,7 +32,8 @@ struct collector_type { /* of one node; times are wall clock, 0: none */
     bool enabled, running;
     int64_t interval_s, duration_s;
     int64_t next_ms, last_ms, backoff_until_ms;
-    unsigned failures;
+    unsigned failures; /* in a row */
+    uint64_t n_failed; /* since the start */
     char error[240];
 };
 /* The types this node can be asked for. */

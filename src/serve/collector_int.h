@@ -14,9 +14,10 @@ struct task { /* one type of one node */
     int64_t due_ms;     /* monotonic */
     int64_t backoff_ms; /* monotonic: not before; 0: none */
     int64_t last_ms;    /* wall: last published */
-    unsigned failures;
-    unsigned n_busy; /* so often in a row somebody else was there */
-    size_t path;     /* which of capture_path answered */
+    unsigned failures;  /* in a row */
+    uint64_t n_failed;  /* ever */
+    unsigned n_busy;    /* so often in a row somebody else was there */
+    size_t path;        /* which of capture_path answered */
     char error[240];
 };
 

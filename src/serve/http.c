@@ -276,7 +276,9 @@ static enum MHD_Result send_answer(struct http_request *q, struct http_answer *a
     if (a->release) a->release(a->release_context);
     buf_free(&a->body);
     __atomic_add_fetch(&q->site->n_requests, 1, __ATOMIC_RELAXED);
-    if (status >= 500) __atomic_add_fetch(&q->site->n_errors, 1, __ATOMIC_RELAXED);
+    if (status >= 400)
+        __atomic_add_fetch(status < 500 ? &q->site->n_client_errors : &q->site->n_server_errors, 1,
+                           __ATOMIC_RELAXED);
     return rc;
 }
 

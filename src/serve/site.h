@@ -26,7 +26,7 @@ struct site {
     size_t n_file_names;
     char *file_selection; /* those that were named, "ids=1,2&base_ids=3"; NULL: not file mode, or not yet */
     int64_t started_ms;
-    uint64_t n_requests, n_errors;
+    uint64_t n_requests, n_client_errors, n_server_errors; /* 4xx, 5xx */
 };
 
 const struct http_route *site_route(struct site *site, struct http_request *q, int *ret_status);

@@ -4,7 +4,7 @@ import { h, toast } from "../dom";
 import { t } from "../i18n";
 import { formatSpan, formatStamp } from "../flame/format";
 import { api, ApiError, listen, type NodeState, type TypeState } from "./api";
-import { linkTo, nodeAddress, nodeLabel, problem, relative, typeBadge, typeHint, typeLabel, type Page, type Shell } from "./shell";
+import { linkTo, nodeAddress, nodeLabel, nodeState, problem, relative, typeBadge, typeHint, typeLabel, type Page, type Shell } from "./shell";
 
 export class NodesPage implements Page {
   readonly element: HTMLElement;
@@ -51,8 +51,8 @@ export class NodesPage implements Page {
       h("header", { class: "card-head" },
         h("span", { class: "role role-" + n.role }, n.role),
         h("div", { class: "card-title" }, h("h2", {}, h("a", { href: linkTo("profiles", { node: n.id }) }, n.name || address)), h("span", { class: "muted" }, [n.name && n.name !== address ? address : "", `id ${n.id}`, n.version].filter(Boolean).join(" · "))),
-        h("span", { class: "state " + (n.alive ? "good" : "bad") }, n.alive ? t("alive") : t("down"), h("span", { class: "muted" }, ` · ${t("lastSeen")} ${relative(n.last_seen_ms)}`))),
-      n.error ? h("p", { class: "banner bad" }, `${t("lastError")}: ${n.error}`) : null,
+        h("span", { class: "state " + nodeState(n) }, t(n.alive ? (n.error ? "notProfiled" : "alive") : "down"), h("span", { class: "muted" }, ` · ${t("lastSeen")} ${relative(n.last_seen_ms)}`))),
+      n.error ? h("p", { class: n.alive ? "banner" : "banner bad" }, `${t("lastError")}: ${n.error}`) : null,
       h("div", { class: "scroll-x" }, h("table", { class: "grid stacks node-table", role: "table" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { role: "columnheader", scope: "col" }, t("enabled")), h("th", { role: "columnheader", scope: "col" }, t("type")), h("th", { role: "columnheader", scope: "col" }, t("schedule")), h("th", { role: "columnheader", scope: "col" }, t("lastOne")), h("th", { role: "columnheader", scope: "col" }, t("nextOne")), h("th", { role: "columnheader", scope: "col", class: "grow-cell" }, t("lastError")))),
         h("tbody", { role: "rowgroup" }, n.types.map((x) => this.typeRow(n, x))))));
   }
@@ -67,7 +67,7 @@ export class NodesPage implements Page {
       } });
     box.checked = x.enabled;
     box.disabled = !this.shell.session.can.act;
-    const error = !n.alive && n.error ? "" : x.error; // a node that does not answer has said why above
+    const error = n.error && (!n.alive || x.error === n.error) ? "" : x.error; // what the node said above is not said again
     const now = Date.now(), waiting = x.backoff_until_ms > now;
     return h("tr", { role: "row" }, h("td", { role: "cell", class: "c-switch" }, box), h("td", { role: "cell", class: "c-type" }, typeBadge(x.type), h("span", { class: "hint muted" }, typeHint(x.type))),
       h("td", { role: "cell", class: "c-every muted" }, x.interval_s > 0 ? t("every", formatSpan(x.interval_s), formatSpan(x.duration_s)) : t("onDemand")),

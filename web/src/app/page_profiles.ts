@@ -4,7 +4,7 @@ import { h, icon, toast } from "../dom";
 import { t, type Key } from "../i18n";
 import { formatBytes, formatCount, formatSpan, formatStamp, formatTime } from "../flame/format";
 import { api, ApiError, listen, type Job, type NodeState, type ProfileRow } from "./api";
-import { go, linkTo, nodeAddress, nodeLabel, problem, relative, typeBadge, typeHint, typeLabel, type Page, type Route, type Shell } from "./shell";
+import { go, linkTo, nodeAddress, nodeLabel, nodeState, problem, relative, typeBadge, typeHint, typeLabel, type Page, type Route, type Shell } from "./shell";
 
 const RANGES: [string, Key, number][] = [["", "anyTime", 0], ["15m", "last15m", 900e3], ["1h", "last1h", 3600e3], ["6h", "last6h", 6 * 3600e3], ["24h", "last24h", 86400e3], ["7d", "last7d", 7 * 86400e3], ["custom", "customTime", 0]];
 const PAGE = 50;
@@ -80,7 +80,7 @@ export class ProfilesPage implements Page {
     this.tabs.hidden = !!this.shell.session.file_mode;
     if (this.shell.session.file_mode) return this.tabs.replaceChildren();
     this.tabs.replaceChildren(tab(t("allNodes"), "", !this.node, "", ""),
-      ...this.shell.nodes.map((n) => tab(nodeLabel(n), String(n.id), this.node === n, n.alive ? "good" : "bad", n.alive ? nodeAddress(n) : n.error)));
+      ...this.shell.nodes.map((n) => tab(nodeLabel(n), String(n.id), this.node === n, nodeState(n), n.error || nodeAddress(n))));
   }
 
   private drawFilters(): void {
@@ -184,6 +184,7 @@ export class ProfilesPage implements Page {
     if (!this.shell.nodes.length && !this.shell.session.file_mode) return problem(t("noNodes"), t("noNodesHint"));
     const node = this.node;
     if (node && !node.alive) return problem(t("noProfiles"), t("nodeDown", node.error || "–"));
+    if (node?.error) return problem(t("noProfiles"), node.error);
     if (this.query.get("type") || this.query.get("range")) return problem(t("noProfiles"), t("noProfilesFilter"));
     const on = (node ? [node] : this.shell.nodes).flatMap((n) => n.types).filter((x) => x.enabled);
     if (!on.length) return problem(t("noProfiles"), t("noProfilesOff"));

@@ -60,6 +60,11 @@ export function nodeAddress(node: NodeState): string {
   return !node.port ? node.host : node.host.includes(":") ? `[${node.host}]:${node.port}` : `${node.host}:${node.port}`;
 }
 
+// Amber: this server answers, but there is no frontend beside it to profile.
+export function nodeState(node: NodeState): "good" | "warn" | "bad" {
+  return !node.alive ? "bad" : node.error ? "warn" : "good";
+}
+
 export function profilesIn(count: number): string {
   return count === 1 ? t("profileIn") : t("profilesIn", count);
 }

@@ -57,6 +57,7 @@ export const WORDS = {
   lastSeen: ["Last seen", "最終応答", "最近响应"],
   alive: ["alive", "稼働中", "存活"],
   down: ["not answering", "応答なし", "无响应"],
+  notProfiled: ["not profiled", "取得できません", "无法采集"],
   lastError: ["Last error", "直近のエラー", "最近的错误"],
   every: ["every {0}, {1} long", "{0} ごと、{1} 間", "每 {0} 采集 {1}"],
   onDemand: ["on demand", "要求時のみ", "按需"],
