@@ -254,7 +254,7 @@ static bool is_page(const char *output)
 
 static int run_flame(int argc, char **argv)
 {
-    struct flame_arguments a = {0};
+    struct flame_arguments a = {.common.name_places = true};
     struct option table[N_COMMON_OPTIONS + 16];
     add_flame_options(&a, table, report_common_options(&a.common, USES_ALL, table));
     struct options_help help = {
@@ -282,7 +282,7 @@ static int run_flame(int argc, char **argv)
 /* `diff OLD NEW`: the table of what changed, or its flame graph. */
 static int run_diff(int argc, char **argv)
 {
-    struct flame_arguments a = {0};
+    struct flame_arguments a = {.common.name_places = true};
     struct option table[N_COMMON_OPTIONS + 18];
     bool flame = false;
     size_t n_options = add_flame_options(&a, table, report_common_options(&a.common, USES_ALL, table));

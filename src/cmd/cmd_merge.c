@@ -84,7 +84,7 @@ static int run_merge(int argc, char **argv)
     if (useless) return command_failf("--%s has no effect on %s", useless, to), 2;
     struct profile *p;
     struct err err;
-    a.shows_one_value = form >= 0 && forms[form].format != REPORT_RAW;
+    a.name_places = a.shows_one_value = form >= 0 && forms[form].format != REPORT_RAW;
     int status = report_load(&a, n, argv, &p, NULL);
     if (status) return status;
     if (form >= 0) {

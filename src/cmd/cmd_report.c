@@ -144,6 +144,8 @@ static int run_view(int argc, char **argv)
     a.o.format = v->format;
     a.shows_one_value = v->format == REPORT_TEXT || v->format == REPORT_TREE || v->format == REPORT_DOT ||
                         v->format == REPORT_CALLGRIND;
+    a.name_places = v->format != REPORT_RAW && v->format != REPORT_LIST && v->format != REPORT_WEBLIST &&
+                    v->format != REPORT_DISASM; /* these speak of addresses */
     a.o.symbol = symbol;
     struct profile *p;
     struct symbolizer *symbolizer;

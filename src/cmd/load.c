@@ -17,6 +17,7 @@
 #include "format/format.h"
 #include "profile/compat.h"
 #include "profile/filter.h"
+#include "report/name_places.h"
 #include "report/symbolize.h"
 
 enum { MAX_AT_ONCE = 16 };
@@ -334,6 +335,7 @@ static int symbolize(const struct load_options *o, struct profile *p, const char
         rc = profile_symbolize(p, s, &how, err);
     }
     if (!rc && url && !o->local_only) symbolize_remotely(o, p, url);
+    if (!rc && o->name_places) profile_name_places(p, o->remote_only ? NULL : s);
     if (ret_symbolizer)
         *ret_symbolizer = s;
     else

@@ -22,7 +22,8 @@ struct load_options { /* all zero: the defaults */
     double seconds, timeout_s;
     bool no_symbols, local_only, remote_only, fast_local, force_symbols, want_lines;
     enum name_detail name_detail;
-    bool all_frames; /* keep what the profile's drop_frames names */
+    bool name_places; /* code without names is called object+0xOFFSET: for what people read */
+    bool all_frames;  /* keep what the profile's drop_frames names */
     bool drop_signal_frames;
     const char *only_type; /* as in format.h */
     const char *comment;

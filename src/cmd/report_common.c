@@ -152,6 +152,7 @@ int report_load(struct report_arguments *a, int n, char **argv, struct profile *
                                    .binary = a->binary,
                                    .seconds = a->seconds,
                                    .no_symbols = a->no_names,
+                                   .name_places = a->name_places,
                                    .want_lines = shows_lines(&a->o),
                                    .search = a->path.items,
                                    .warn = print_warning,

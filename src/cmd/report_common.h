@@ -13,6 +13,7 @@ struct report_arguments {
     double seconds;
     bool cum, all, no_names;
     bool shows_one_value; /* of each sample: the chosen one; the others need not be read */
+    bool name_places;     /* as in load.h */
     struct report_options o;
 };
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "format/format.h"
 #include "report/jeprof_dot.h"
+#include "report/name_places.h"
 #include "report/symbolize.h"
 #include "serve/script_snapshot.h"
 #include "serve/script_starrocks.h"
@@ -334,6 +335,7 @@ static int draw_top(struct call *c, struct profile *p, long n_lines)
 {
     int rc = name_profile(c, p);
     if (rc) return rc;
+    profile_name_places(p, c->prof->backend->symbols);
     struct jeprof_stacks stacks = {0};
     struct jeprof_totals totals;
     struct buf out = {0};

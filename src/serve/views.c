@@ -14,6 +14,7 @@
 #include "format/format.h"
 #include "profile/compat.h"
 #include "profile/filter.h"
+#include "report/name_places.h"
 #include "report/simple_names.h"
 #include "report/symbolize.h"
 #include "serve/archive.h"
@@ -254,6 +255,13 @@ struct symbolizer *views_symbolizer(struct views *v)
     return v->symbols;
 }
 
+static void name_places(struct views *v, const struct store_profile *list, size_t n, struct profile *p)
+{
+    bool may_look = true;
+    for (size_t i = 0; i < n && may_look; i++) may_look = may_look_here(v, p, list[i].node);
+    profile_name_places(p, may_look ? v->symbols : NULL);
+}
+
 /* ---- what it is called ---- */
 
 static unsigned n_nodes_of(const struct store_profile *list, size_t n)
@@ -294,6 +302,10 @@ static int make(struct views *v, const struct view_request *r, struct buf *out, 
     bool want_lines = r->kind == VIEW_SOURCE;
     int bad = load_all(v, r->profiles, r->n_profiles, want_lines, &p, err);
     if (!bad && r->n_base) bad = load_all(v, r->base, r->n_base, want_lines, &base, err);
+    if (!bad && r->kind != VIEW_PPROF) {
+        name_places(v, r->profiles, r->n_profiles, p);
+        if (base) name_places(v, r->base, r->n_base, base);
+    }
     if (!bad && base && (r->kind == VIEW_FLAME || r->kind == VIEW_HTML)) {
         struct profile *both[] = {p, base};
         bad = profile_make_compatible(both, 2, err);
@@ -329,7 +341,7 @@ void view_tag(const struct view_request *r, char tag[33])
     EVP_MD_CTX *h = EVP_MD_CTX_new();
     unsigned char digest[EVP_MAX_MD_SIZE];
     if (!h || !EVP_DigestInit_ex(h, EVP_sha256(), NULL)) abort();
-    int64_t head[] = {1 /* the form of views */, r->kind, (int64_t)r->n_profiles, (int64_t)r->n_base,
+    int64_t head[] = {2 /* the form of views */, r->kind, (int64_t)r->n_profiles, (int64_t)r->n_base,
                       (int64_t)r->n_rows};
     EVP_DigestUpdate(h, head, sizeof head);
     for (size_t i = 0; i < r->n_profiles; i++)
@@ -435,6 +447,7 @@ int views_open(struct views *v, const void *data, size_t len, const char *name, 
     while (sem_wait(&v->at_work)) continue;
     int bad = decode(v, data, len, name, 0, false, &p, err);
     if (!bad) {
+        if (kind != VIEW_PPROF) profile_name_places(p, v->symbols);
         struct flame_data_options flame = {.title = name};
         struct view_request r = {.kind = kind};
         bad = view_write(&p, NULL, &r, &flame, v->search_path, out, err);

@@ -20,6 +20,7 @@
 #include "symbol/process_files.h"
 #include "symbol/scope.h"
 #include "symbol/symtab.h"
+#include "symbol/unwind_table.h"
 
 enum { MAX_SINGLE_SYMBOLS = 8 };
 
@@ -339,6 +340,15 @@ uint64_t symbol_object_address(const struct symbol_object *o, uint64_t address, 
     /* A debug file has segments without bytes at foreign offsets; then the offset itself is the best guess.
      */
     return offset;
+}
+
+bool symbol_function_start(struct symbol_object *o, uint64_t address, uint64_t *ret_start)
+{
+    if (!o->elf) return false;
+    pthread_mutex_lock(&o->lock); /* sections are one thread's at a time */
+    bool found = unwind_table_start(o->elf, address, ret_start);
+    pthread_mutex_unlock(&o->lock);
+    return found;
 }
 
 /* ---- looking up ---- */

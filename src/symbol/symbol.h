@@ -60,6 +60,10 @@ const char *symbol_object_build_id(const struct symbol_object *o); /* hex, "" wh
 uint64_t symbol_object_address(const struct symbol_object *o, uint64_t address, uint64_t mapping_start,
                                uint64_t mapping_limit, uint64_t file_offset);
 
+/* Where the function with that address of the object begins, by the object's unwind table: known also of what
+ * has no symbols. False: not known. */
+bool symbol_function_start(struct symbol_object *o, uint64_t address, uint64_t *ret_start);
+
 struct symbol_result {
     size_t n_addresses;
     size_t *

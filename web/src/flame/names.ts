@@ -9,9 +9,12 @@ const JVM_MODULE = /libjvm\.|libjava\./;
 // What compilers put behind the names of parts and copies of functions.
 const CLONE = /\.(?:part|isra|constprop|cold|lto_priv|llvm|clone|localalias)(?:\.\d+)*$/;
 
+// Code without a name is called by its place: object+0xoffset.
+const PLACE = /\+0x[0-9a-f]+$/;
+
 export function kindOf(name: string, file: string, module: string): Kind {
   name = name.replace(CLONE, "");
-  if (name.startsWith("0x") && /^0x[0-9a-f]+/i.test(name)) return KERNEL.test(module) ? "kernel" : "address";
+  if ((name.startsWith("0x") && /^0x[0-9a-f]+/i.test(name)) || PLACE.test(name)) return KERNEL.test(module) ? "kernel" : "address";
   if (/_\[[ji01]\]$/.test(name)) return "java";
   if (/_\[k\]$/.test(name) || KERNEL.test(module)) return "kernel";
   if (JVM_MODULE.test(module)) return "jvm";
@@ -34,6 +37,7 @@ export function languageOf(file: string): number {
 
 // Names with the same key are of the same kind and package: what decides is looked at once for all of them.
 export function groupKey(name: string, language: number, module: number): string {
+  if (name.includes("+0x")) return name;
   const last = name.charCodeAt(name.length - 1);
   let cut = -1;
   for (let i = 0; i < name.length && i < 300; i++) {
