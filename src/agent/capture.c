@@ -56,23 +56,23 @@ int capture_begin(struct capture *c, unsigned which, const struct kind_options *
 void capture_end(struct capture *c)
 {
     atomic_store(&sampler_of[c->which].table, NULL);
-    /* A handler that never comes out (the host longjmps from a nested one: all signals are blocked, so only a
-     * debugger can do that) would still write to the table: then it is kept. */
-    if (!epoch_drain(&sampler_epoch, 2000)) c->table_bytes = 0;
+    /* Who never comes out (a handler that a debugger left, a thread that ends and is given no CPU) would
+     * still write: then all of it is kept. */
+    c->is_kept = !epoch_drain(&sampler_epoch, 2000);
     tables_release();
 }
 
 void capture_free(struct capture *c)
 {
-    if (!c->table || c->table_bytes) { /* else handlers may still write there */
+    if (!c->is_kept) {
         pages_unmap(c->table, c->table_bytes);
         pages_unmap(c->counts, CAPTURE_MAX_THREADS * sizeof *c->counts);
         pages_unmap(c->pcs, PCS_BYTES);
+        pages_unmap(c->threads, CAPTURE_MAX_THREADS * sizeof *c->threads);
+        pages_unmap(c->index_of, THREADS_MAX_TIDS * sizeof *c->index_of);
+        pages_unmap(c->name_of, THREADS_MAX_TIDS * sizeof *c->name_of);
+        pages_buf_free(&c->names);
     }
-    pages_unmap(c->threads, CAPTURE_MAX_THREADS * sizeof *c->threads);
-    pages_unmap(c->index_of, THREADS_MAX_TIDS * sizeof *c->index_of);
-    pages_unmap(c->name_of, THREADS_MAX_TIDS * sizeof *c->name_of);
-    pages_buf_free(&c->names);
     *c = (struct capture){0};
 }
 

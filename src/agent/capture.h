@@ -15,7 +15,11 @@
 
 struct capture_thread { /* beside sampler_thread of the same index */
     bool used, seen;
-    int timer; /* the kernel's number */
+    /* A thread that ends counts what is missing by itself, without a lock: when nobody else is at the timer
+     * and what belongs to it. Else it leaves word of its clock. */
+    _Atomic bool is_free, has_ended;
+    _Atomic int64_t end_cpu_ns; /* 0: it has not said that it ends */
+    int timer;                  /* the kernel's number */
     bool has_timer;
     struct cpu_event event;
     uint64_t blocked;          /* signals, when it was last looked at (threads.h) */
@@ -36,11 +40,12 @@ struct capture {
     uintptr_t *pcs;                 /* of the handlers: UNWIND_MAX_FRAMES for each thread */
     uint32_t n_threads;             /* highest index in use + 1 */
     uint32_t first_free;            /* no index below is free */
-    uint32_t *index_of;             /* by tid (below THREADS_MAX_TIDS): index + 1 */
+    _Atomic uint32_t *index_of;     /* by tid (below THREADS_MAX_TIDS): index + 1 */
     uint32_t *name_of;              /* by tid: index + 1 into names */
     struct pages_buf names;         /* of threads that ended: struct capture_name[] */
     int64_t period_ns;
     int signal_number;
+    bool is_kept; /* somebody may still write: its memory is never given back */
 };
 
 struct capture_name {
@@ -58,7 +63,8 @@ struct capture_mark {
 
 /* Holds the unwind tables, takes the signal, makes the table and lets the handler see it. */
 int capture_begin(struct capture *c, unsigned which, const struct kind_options *options, struct err *err);
-/* The handler no longer counts, and none is still counting, when this returns. The table stays. */
+/* Nobody counts any more who asked sampler_of[].table inside sampler_epoch, when this returns. The table
+ * stays. */
 void capture_end(struct capture *c);
 void capture_free(struct capture *c);
 

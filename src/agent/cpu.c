@@ -27,12 +27,22 @@
 #define DEFAULT_HZ 100
 #define MAX_HZ     10000
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* over `now`: the capture, its threads */
+/* Over `now`: the capture, its threads. The host's threads never wait for it: one that begins while it is
+ * taken is left to the next scan, one that ends does without it (inside sampler_epoch, as handlers do). */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture now;
-static bool running;
+static _Atomic bool running;
 static bool uses_events;
+
+static pthread_mutex_t scanning = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock`; over the next three */
 static unsigned n_scans; /* of the capture; every tenth also reads the threads' clocks, in case they end */
 #define CLOCKS_EVERY 10
+static int64_t last_list_ns;    /* when the threads were last listed */
+static struct pages_buf listed; /* uint32_t tids[] */
+#define LISTED_AT_ONCE 64       /* with the lock taken: to meet a thread takes some 100 us */
+
+static _Atomic unsigned capture_number;
+static _Thread_local unsigned unmet_in; /* the capture in which this thread began and was left to the scan */
 static int event_signal;
 
 /* What every capture tells besides its samples; read by read_tallies. */
@@ -47,8 +57,8 @@ enum tally {
     N_TALLIES
 };
 _Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
-static uint64_t tallies[N_TALLIES]; /* LOST_BLOCKED: of threads still there, when the capture has ended or
-                                       they are met again */
+/* LOST_BLOCKED: of threads still there, when the capture has ended or they are met again. */
+static _Atomic uint64_t tallies[N_TALLIES];
 
 static bool arm(struct capture *c, uint32_t index)
 {
@@ -86,7 +96,58 @@ static void disarm(struct capture_thread *t)
     cpu_event_close(&t->event);
 }
 
-static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most);
+/* A thread that is not in the capture yet. One that has used no more than born_within_ns began in it, unseen:
+ * its samples are due from its birth. */
+static void meet(uint32_t tid, int64_t born_within_ns)
+{
+    int64_t index = capture_thread_add(&now, tid);
+    if (index < 0) {
+        tallies[LOST_THREADS]++;
+        return;
+    }
+    if (!arm(&now, (uint32_t)index) && errno != ESRCH && errno != EINVAL) tallies[LOST_THREADS]++;
+    struct capture_thread *t = &now.threads[index];
+    if (t->begin_cpu_ns > 0 && t->begin_cpu_ns <= born_within_ns) {
+        now.counts[index].first_due_ns -= t->begin_cpu_ns;
+        t->begin_cpu_ns = 0;
+    }
+    atomic_store(&t->is_free, true);
+}
+
+/* How many samples are due on a clock that shows cpu_ns. */
+static int64_t due(int64_t cpu_ns, int64_t first_due_ns)
+{
+    return cpu_ns < first_due_ns ? 0 : 1 + (cpu_ns - first_due_ns) / now.period_ns;
+}
+
+/* How many samples of a thread were due by its clock, less those that came; none up to `at_most`, for what
+ * may still be under way. */
+static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most)
+{
+    const struct capture_thread *t = &now.threads[index];
+    if ((!t->has_timer && t->event.fd < 0 && !t->rests) || end_cpu_ns <= 0 || t->begin_cpu_ns < 0) return 0;
+    int64_t came = (int64_t)(atomic_load(&now.counts[index].n_samples) - t->n_before);
+    int64_t n = due(end_cpu_ns, now.counts[index].first_due_ns) - came;
+    return n > at_most ? (uint64_t)n : 0;
+}
+
+/* The same of a thread that is not sampled any more, when its tail has been counted. */
+static uint64_t lost_of(uint32_t index, int64_t end_cpu_ns, int64_t at_most, const struct threads_end *end)
+{
+    uint64_t n = missing(index, end_cpu_ns, 0);
+    if (n && now.threads[index].has_timer && cpu_tail_count(&now, index, n, end)) {
+        tallies[TAILS] += n;
+        return 0;
+    }
+    return n > (uint64_t)at_most ? n : 0;
+}
+
+/* What may still be under way when a thread is looked at: the kernel's tick, 4 ms at the usual 250 Hz, twice.
+ */
+static int64_t slack(void)
+{
+    return 2 + 8000000 / now.period_ns;
+}
 
 /* In a handler, ours too, a thread blocks all signals for a moment, and on a busy machine it may be met there
  * often. One that runs on, is not sampled and then still blocks them means it. */
@@ -101,7 +162,7 @@ static bool is_sure_to_block(struct capture_thread *t, uint64_t n_samples, int64
 
 /* A signal that a thread blocks would lie in wait for the day it calls sigwait: it gets none, and its time is
  * lost. It may block the signal, or let it through again, at any time. */
-static void look_at_mask(uint32_t index, int64_t cpu_ns)
+static void follow_mask(uint32_t index, int64_t cpu_ns)
 {
     struct capture_thread *t = &now.threads[index];
     struct threads_status status;
@@ -122,6 +183,14 @@ static void look_at_mask(uint32_t index, int64_t cpu_ns)
     if (!seems_to_block || t->rests) t->seemed_cpu_ns = 0;
 }
 
+static void look_at_mask(uint32_t index, int64_t cpu_ns)
+{
+    struct capture_thread *t = &now.threads[index];
+    if (!atomic_exchange(&t->is_free, false)) return; /* it ends */
+    follow_mask(index, cpu_ns);
+    atomic_store(&t->is_free, true);
+}
+
 /* Each look takes some 20 us: only at those that used their CPU since, and not at all of very many each time.
  */
 #define MASKS_AT_ONCE 64
@@ -131,52 +200,107 @@ static bool is_masks_turn(uint32_t index)
     return n_scans / CLOCKS_EVERY % n_turns == index % n_turns;
 }
 
-static void meet(uint32_t tid, void *context)
+/* Of a thread that is gone, or will be sampled no more, unless it has counted that itself. */
+static uint64_t lost_at_end(uint32_t index)
 {
-    struct capture *c = context;
-    int64_t index = capture_thread_find(c, tid);
-    if (index >= 0) {
-        c->threads[index].seen = true;
-        return;
-    }
-    index = capture_thread_add(c, tid);
-    if (index < 0) {
-        tallies[LOST_THREADS]++;
-        return;
-    }
-    if (!arm(c, (uint32_t)index) && errno != ESRCH && errno != EINVAL) tallies[LOST_THREADS]++;
+    struct capture_thread *t = &now.threads[index];
+    int64_t end_cpu_ns = atomic_load(&t->end_cpu_ns);
+    if (atomic_load(&t->has_ended)) return 0;
+    return lost_of(index, end_cpu_ns ? end_cpu_ns : t->last_cpu_ns, slack(), NULL);
 }
 
-static uint64_t lost_of(uint32_t index, int64_t end_cpu_ns, int64_t at_most, const struct threads_end *end);
-
-/* What may still be under way when a thread is looked at: the kernel's tick, 4 ms at the usual 250 Hz, twice.
- */
-static int64_t slack(void)
+/* The thread is gone. */
+static void retire(uint32_t index)
 {
-    return 2 + 8000000 / now.period_ns;
+    tallies[LOST_ENDED] += lost_at_end(index);
+    disarm(&now.threads[index]);
+    capture_thread_remove(&now, index);
 }
 
-static void scan(void)
+/* ---- scans: threads that came and went without a word */
+
+static void note_tid(uint32_t tid, void *list)
 {
-    bool reads_clocks = n_scans++ % CLOCKS_EVERY == 0;
-    for (uint32_t i = 0; i < now.n_threads; i++) now.threads[i].seen = false;
-    if (threads_each(meet, &now)) return;
+    pages_buf_bytes(list, &tid, sizeof tid);
+}
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool lock_running(void)
+{
+    pthread_mutex_lock(&lock);
+    if (running) return true;
+    pthread_mutex_unlock(&lock);
+    return false;
+}
+
+static void mark_unseen(void)
+{
+    if (!lock_running()) return;
+    for (uint32_t i = 0; i < now.n_threads; i++) now.threads[i].seen = false; /* a new one is seen */
+    pthread_mutex_unlock(&lock);
+}
+
+/* A thread that was not in the last list began after it, and has used no more than the time since. */
+static void meet_listed(int64_t since_last_ns)
+{
+    const uint32_t *tids = (const uint32_t *)(const void *)listed.data;
+    for (size_t i = 0, n = listed.size / sizeof *tids; i < n && lock_running();) {
+        for (size_t end = i + LISTED_AT_ONCE; i < n && i < end; i++) {
+            int64_t index = capture_thread_find(&now, tids[i]);
+            if (index >= 0)
+                now.threads[index].seen = true;
+            else
+                meet(tids[i], since_last_ns);
+        }
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+static void look_through(bool reads_clocks)
+{
+    if (!lock_running()) return;
     for (uint32_t i = 0; i < now.n_threads; i++) {
         struct capture_thread *t = &now.threads[i];
-        if (!t->used) continue;
-        if (t->seen) {
-            bool looks_again = t->rests || t->seemed_cpu_ns;
-            if (!reads_clocks && !looks_again) continue;
-            int64_t cpu_ns = threads_cpu_ns(now.counts[i].tid);
-            if (cpu_ns > t->last_cpu_ns && (looks_again || is_masks_turn(i))) look_at_mask(i, cpu_ns);
+        bool has_ended = t->used && atomic_load(&t->has_ended);
+        bool looks_again = t->rests || t->seemed_cpu_ns;
+        if (!t->used || (t->seen && !has_ended && !looks_again && !reads_clocks)) continue;
+        uint32_t tid = now.counts[i].tid;
+        int64_t cpu_ns = threads_cpu_ns(tid);
+        bool is_another = cpu_ns >= 0 && cpu_ns < t->last_cpu_ns; /* its number was given away */
+        /* A list may miss a thread, when others end meanwhile; one of ours is in none. */
+        if (is_another || (!t->seen && (cpu_ns < 0 || threads_is_own(tid)))) {
+            retire(i);
+            if (is_another) meet(tid, INT64_MAX);
+        } else if (has_ended) {
+            disarm(t); /* and known until it is gone, or it would be met again */
+        } else if (cpu_ns > t->last_cpu_ns) {
+            if (looks_again || is_masks_turn(i)) look_at_mask(i, cpu_ns);
             t->last_cpu_ns = cpu_ns;
-            continue;
         }
-        tallies[LOST_ENDED] += lost_of(i, t->last_cpu_ns, slack(), NULL);
-        disarm(t);
-        capture_thread_remove(&now, i);
     }
+    pthread_mutex_unlock(&lock);
 }
+
+/* Under `scanning`, not under the lock: to list thousands of threads takes long. */
+static void scan(void)
+{
+    int64_t list_ns = monotonic_ns(), since_last_ns = n_scans ? list_ns - last_list_ns : 0;
+    mark_unseen();
+    listed.size = 0;
+    if (threads_each(note_tid, &listed) || listed.failed) return;
+    meet_listed(since_last_ns);
+    look_through(n_scans % CLOCKS_EVERY == 0);
+    last_list_ns = list_ns;
+    n_scans++;
+}
+
+/* ---- threads that say when they begin and end, themselves */
 
 static void thread_started(uint32_t tid)
 {
@@ -184,52 +308,47 @@ static void thread_started(uint32_t tid)
     profsignal_others(&others); /* ours are as the host wants them, for the look at its mask */
     pthread_sigmask(SIG_BLOCK, &others,
                     &before); /* a handler of the host that forks here would copy the lock */
-    pthread_mutex_lock(&lock);
-    if (running) {
-        meet(tid, &now);
-        int64_t index = capture_thread_find(&now, tid); /* a scan may have met it before libc set its mask */
-        if (index >= 0 && now.threads[index].rests) look_at_mask((uint32_t)index, threads_cpu_ns(tid));
+    if (pthread_mutex_trylock(&lock)) {
+        unmet_in = atomic_load(&capture_number);
+    } else {
+        if (running) {
+            int64_t index = capture_thread_find(&now, tid);
+            if (index >= 0) retire((uint32_t)index); /* another one, which left without a word */
+            meet(tid, 0);
+        }
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_unlock(&lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* How many samples of a thread were due by its clock, less those that came; none up to `at_most`, for what
- * may still be under way. */
-static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most)
+/* One that ends before any scan has found it: as many samples as one of that length deserves. */
+static void count_unmet(uint32_t tid, int64_t cpu_ns, const struct threads_end *end)
 {
-    const struct capture_thread *t = &now.threads[index];
-    if ((!t->has_timer && t->event.fd < 0 && !t->rests) || end_cpu_ns <= 0 || t->begin_cpu_ns < 0) return 0;
-    int64_t since_first_ns = end_cpu_ns - now.counts[index].first_due_ns;
-    int64_t due = since_first_ns < 0 ? 0 : 1 + since_first_ns / now.period_ns;
-    int64_t came = (int64_t)(atomic_load(&now.counts[index].n_samples) - t->n_before);
-    return due - came > at_most ? (uint64_t)(due - came) : 0;
+    uint64_t n = (uint64_t)due(cpu_ns, 1 + (int64_t)(random_number() % (uint64_t)now.period_ns));
+    if (n) tallies[cpu_tail_count_unmet(&now, tid, n, end) ? TAILS : LOST_ENDED] += n;
 }
 
-/* The same of a thread that is not sampled any more, when its tail has been counted. */
-static uint64_t lost_of(uint32_t index, int64_t end_cpu_ns, int64_t at_most, const struct threads_end *end)
-{
-    uint64_t n = missing(index, end_cpu_ns, 0);
-    if (n && now.threads[index].has_timer && cpu_tail_count(&now, index, n, end)) {
-        tallies[TAILS] += n;
-        return 0;
-    }
-    return n > (uint64_t)at_most ? n : 0;
-}
-
+/* Its entry, with its timer or event, is left to the next scan. */
 static void thread_ended(uint32_t tid, const struct threads_end *end)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_mutex_lock(&lock);
-    int64_t index = running ? capture_thread_find(&now, tid) : -1;
-    if (index >= 0) {
-        tallies[LOST_ENDED] += lost_of((uint32_t)index, threads_cpu_ns(tid), 0, end);
-        disarm(&now.threads[index]);
-        capture_thread_remove(&now, (uint32_t)index);
+    unsigned ticket = epoch_enter(&sampler_epoch);
+    if (running && atomic_load(&sampler_of[SAMPLER_CPU].table)) {
+        int64_t cpu_ns = threads_cpu_ns(tid), index = capture_thread_find(&now, tid);
+        if (index >= 0) {
+            struct capture_thread *t = &now.threads[index];
+            atomic_store(&t->end_cpu_ns, cpu_ns);
+            if (atomic_exchange(&t->is_free, false)) {
+                tallies[LOST_ENDED] += lost_of((uint32_t)index, cpu_ns, 0, end);
+                atomic_store(&t->has_ended, true);
+            }
+        } else if (unmet_in == atomic_load(&capture_number)) {
+            count_unmet(tid, cpu_ns, end);
+        }
     }
-    pthread_mutex_unlock(&lock);
+    epoch_leave(&sampler_epoch, ticket);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -248,31 +367,36 @@ static unsigned hz_of(const struct kind_options *options)
 
 static int cpu_start(const struct kind_options *options, struct err *err)
 {
+    pthread_mutex_lock(&scanning);
     pthread_mutex_lock(&lock);
     int status = running ? err_set(err, ERR_BUSY, "a CPU profile is being taken")
                          : capture_begin(&now, SAMPLER_CPU, options, err);
     if (!status) {
         now.period_ns = 1000000000 / hz_of(options);
-        memset(tallies, 0, sizeof tallies);
+        for (unsigned i = 0; i < N_TALLIES; i++) tallies[i] = 0;
         n_scans = 0;
         uses_events = cpu_event_allowed(&event_signal);
         atomic_store(&sampler_of[SAMPLER_CPU].weight, now.period_ns);
+        atomic_fetch_add(&capture_number, 1);
         running = true;
         threads_on_start(thread_started);
         threads_on_end(thread_ended);
         atomic_fetch_add(&threads_watched, 1);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!status) {
         scan();
         if (!uses_events) cpu_late_start(call_late_threads, now.period_ns);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&scanning);
     return status;
 }
 
 static void cpu_tick(void)
 {
-    pthread_mutex_lock(&lock);
+    if (pthread_mutex_trylock(&scanning)) return; /* another reader of the capture is at it */
     if (running) scan();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&scanning);
 }
 
 /* Of the threads that are there. */
@@ -280,16 +404,17 @@ static uint64_t missing_now(void)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < now.n_threads; i++)
-        if (now.threads[i].used) n += missing(i, threads_cpu_ns(now.counts[i].tid), slack());
+        if (now.threads[i].used && !atomic_load(&now.threads[i].has_ended))
+            n += missing(i, threads_cpu_ns(now.counts[i].tid), slack());
     return n;
 }
 
 static void cpu_stop(void)
 {
     cpu_late_stop(); /* without the lock: it may be waiting for it */
-    pthread_mutex_lock(&lock);
-    if (running) {
-        scan();
+    pthread_mutex_lock(&scanning);
+    scan();
+    if (lock_running()) {
         for (uint32_t i = 0; i < now.n_threads; i++) {
             struct capture_thread *t = &now.threads[i];
             if (!t->used) continue;
@@ -300,18 +425,20 @@ static void cpu_stop(void)
         running = false;
         capture_end(&now); /* and no handler is under way */
         for (uint32_t i = 0; i < now.n_threads; i++) {
-            if (!now.threads[i].used) continue;
-            tallies[LOST_BLOCKED] += lost_of(i, now.threads[i].last_cpu_ns, slack(), NULL);
-            disarm(&now.threads[i]);
+            struct capture_thread *t = &now.threads[i];
+            if (!t->used) continue;
+            tallies[LOST_BLOCKED] += lost_at_end(i);
+            disarm(t);
         }
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&scanning);
 }
 
 /* Under the lock. */
 static void read_tallies(uint64_t *ret_tallies)
 {
-    memcpy(ret_tallies, tallies, sizeof tallies);
+    for (unsigned i = 0; i < N_TALLIES; i++) ret_tallies[i] = tallies[i];
     if (running) ret_tallies[LOST_BLOCKED] += missing_now();
     ret_tallies[LOST_NO_ROOM] = atomic_load(&sampler_of[SAMPLER_CPU].n_lost);
     ret_tallies[LOST_NO_STACK] = atomic_load(&sampler_of[SAMPLER_CPU].n_no_stack);
@@ -382,14 +509,18 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
 
 static void cpu_free(void)
 {
+    pthread_mutex_lock(&scanning);
     pthread_mutex_lock(&lock);
     capture_free(&now);
     pthread_mutex_unlock(&lock);
+    pages_buf_free(&listed);
+    pthread_mutex_unlock(&scanning);
 }
 
 static void cpu_forked(void)
 {
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lock = scanning = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    listed = (struct pages_buf){0};
     /* Timers are not inherited, descriptors of events are; the memory of the parent's capture is left alone.
      */
     for (uint32_t i = 0; running && i < now.n_threads; i++) {

@@ -18,16 +18,27 @@ static uint32_t stack_at_end(struct stack_table *table, uint32_t tid, const stru
                             sampler_tag(tid, sampler_label_set, SAMPLER_RUNNING));
 }
 
+static bool add(struct capture *c, uint32_t stack, uint64_t n)
+{
+    if (stack == STACK_NONE) return false;
+    stack_table_add(c->table, stack, SAMPLER_COUNTER_SAMPLES, (int64_t)n);
+    stack_table_add(c->table, stack, SAMPLER_COUNTER_VALUE, (int64_t)n * c->period_ns);
+    return true;
+}
+
 bool cpu_tail_count(struct capture *c, uint32_t index, uint64_t n, const struct threads_end *end)
 {
     struct sampler_thread *s = &c->counts[index];
     if (n > 1 && n > (uint64_t)(MOST_NS / c->period_ns)) return false;
     uint32_t id = atomic_load(&s->last_stack);
     if (id == STACK_NONE && end) id = stack_at_end(c->table, s->tid, end);
-    if (id == STACK_NONE) return false;
-    stack_table_add(c->table, id, SAMPLER_COUNTER_SAMPLES, (int64_t)n);
-    stack_table_add(c->table, id, SAMPLER_COUNTER_VALUE, (int64_t)n * c->period_ns);
+    if (!add(c, id, n)) return false;
     atomic_fetch_add(&s->n_samples, n);
     atomic_fetch_add(&s->n_due, n); /* a signal that is still pending counts them no more */
     return true;
+}
+
+bool cpu_tail_count_unmet(struct capture *c, uint32_t tid, uint64_t n, const struct threads_end *end)
+{
+    return add(c, stack_at_end(c->table, tid, end), n);
 }

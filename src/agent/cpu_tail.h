@@ -16,4 +16,7 @@
  * counted: it was seen nowhere, or n is more than a thread that takes its signals can be behind. */
 bool cpu_tail_count(struct capture *c, uint32_t index, uint64_t n, const struct threads_end *end);
 
+/* The same for a thread that ends before the capture came to know it. */
+bool cpu_tail_count_unmet(struct capture *c, uint32_t tid, uint64_t n, const struct threads_end *end);
+
 #endif
