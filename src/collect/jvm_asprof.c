@@ -92,6 +92,11 @@ static void share_lock(int fd)
     for (int i = 0; i < 20 && flock(fd, LOCK_SH | LOCK_NB) < 0; i++) clock_sleep_ns(10000000);
 }
 
+static bool is_file_of(const struct jvm_proc *proc, const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && (st->st_uid == proc->euid || st->st_uid == 0);
+}
+
 /* Takes the copy that is there: 1; 0 when there is none, or was none to use; ERR_UNSUPPORTED when somebody
  * else put a file there. */
 static int take_copy(struct jvm_asprof *as, int tmp, const struct bytes *library, struct err *err)
@@ -99,8 +104,7 @@ static int take_copy(struct jvm_asprof *as, int tmp, const struct bytes *library
     int fd = openat(tmp, as->copy, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), why = errno;
     if (fd < 0 && why == ENOENT) return 0;
     struct stat st;
-    bool is_ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-                   (st.st_uid == as->proc->euid || st.st_uid == 0) && !(st.st_mode & 022);
+    bool is_ours = fd >= 0 && fstat(fd, &st) == 0 && is_file_of(as->proc, &st) && !(st.st_mode & 022);
     if (!is_ours) {
         if (fd >= 0) close(fd);
         return err_set(err, ERR_UNSUPPORTED, "/tmp/%s of JVM %d is there and is not ours; remove it",
@@ -207,7 +211,28 @@ static bool is_known_again(const struct jvm_proc *proc, const struct mapped *m)
     if (!m->has_musl) return true;
     struct stat st;
     return !m->is_copy_deleted && lstat(jvm_proc_path(proc, "%s", m->copy).text, &st) == 0 &&
-           S_ISREG(st.st_mode) && st.st_ino == m->copy_inode && (st.st_uid == proc->euid || st.st_uid == 0);
+           is_file_of(proc, &st) && st.st_ino == m->copy_inode;
+}
+
+/* Loads the copy again that the JVM has. Its file may still be there, of a procprof that was killed: then it
+ * is ours to remove. */
+static void use_loaded_copy(struct jvm_asprof *as, const char *path)
+{
+    snprintf(as->library, sizeof as->library, "%s", path);
+    const char *name = path + strlen("/tmp/");
+    if (strncmp(path, "/tmp/", strlen("/tmp/")) || strchr(name, '/') || strlen(name) >= sizeof as->copy)
+        return;
+    int tmp = open_tmp(as);
+    int fd = tmp < 0 ? -1 : openat(tmp, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    if (fd >= 0 && fstat(fd, &st) == 0 && is_file_of(as->proc, &st)) {
+        share_lock(fd);
+        snprintf(as->copy, sizeof as->copy, "%s", name);
+        as->copy_fd = fd;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    if (tmp >= 0) close(tmp);
 }
 
 int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const struct jvm_workspace *ws,
@@ -225,7 +250,7 @@ int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const st
                        (int)proc->pid, mapped.foreign);
     as->keeps_copy = mapped.has_musl;
     if (*mapped.copy && is_known_again(proc, &mapped))
-        snprintf(as->library, sizeof as->library, "%s", mapped.copy);
+        use_loaded_copy(as, mapped.copy);
     else if (proc->same_root && (mapped.has_own || jvm_can_read(proc, path)))
         snprintf(as->library, sizeof as->library, "%s", path);
     else

@@ -247,7 +247,11 @@ int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *o
     if (rc == 0) {
         wait_for_end(&c);
         rc = end(&c, err);
+    } else if (!jvm_proc_is_alive(proc)) {
+        ret->jvm_died = true;
+        look_for_crash_report(&c);
     }
+    if (rc < 0 && ret->jvm_crashed) err_set(err, rc, "%s", ret->note);
     jvm_asprof_close(&c.as);
     jvm_crash_close(&c.crash);
     if (c.still_records)

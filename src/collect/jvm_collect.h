@@ -56,7 +56,7 @@ struct jvm_collected {
     int64_t start_ns;        /* wall clock, when sampling began: the time in a file's name */
     bool by_flight_recorder;
     bool was_cancelled, jvm_died; /* the profile holds what there was until then */
-    bool jvm_crashed;             /* it died, and left a crash report */
+    bool jvm_crashed;             /* it died, and left a crash report; also set when that is all there is */
     char note[400]; /* one sentence for the human: what is less exact, where the JVM's crash report is; often
                        "" */
 };

@@ -148,6 +148,21 @@ TEST(glibc_knows_a_copy_by_its_name)
     jvm_asprof_close(&as);
 }
 
+TEST(a_copy_that_a_killed_session_left_is_removed_by_the_next)
+{
+    const char *library = begin();
+    struct jvm_asprof killed, next;
+    struct err err;
+    REQUIRE(jvm_asprof_open(&killed, &self, &ws, library, &err) == 0);
+    map_file(killed.library);
+    close(killed.copy_fd); /* all that is left of a process that is gone */
+    CHECK_INT(jvm_asprof_open(&next, &self, &ws, library, &err), 0);
+    CHECK_STR(next.library, killed.library);
+    CHECK(access(next.library, F_OK) == 0);
+    jvm_asprof_close(&next);
+    CHECK(access(next.library, F_OK) < 0);
+}
+
 TEST(musl_keeps_its_copy_and_loads_it_again)
 {
     const char *library = begin();
