@@ -88,7 +88,16 @@ int64_t capture_thread_add(struct capture *c, uint32_t tid)
     if (i == CAPTURE_MAX_THREADS || tid >= THREADS_MAX_TIDS) return -1;
     if (i == c->n_threads) c->n_threads++;
     c->first_free = i + 1;
-    c->threads[i] = (struct capture_thread){.used = true, .seen = true, .event = {.fd = -1}};
+    struct capture_thread *t = &c->threads[i];
+    /* One by one: whose entry this was may have touched the atomic ones last. */
+    atomic_store(&t->is_free, false);
+    atomic_store(&t->has_ended, false);
+    atomic_store(&t->end_cpu_ns, 0);
+    t->used = t->seen = true;
+    t->has_timer = t->rests = false;
+    t->event = (struct cpu_event){.fd = -1};
+    t->n_before = t->seemed_n_samples = 0;
+    t->seemed_cpu_ns = t->begin_cpu_ns = t->last_cpu_ns = 0;
     c->counts[i].tid = tid;
     atomic_store(&c->counts[i].n_samples, 0);
     atomic_store(&c->counts[i].last_stack, STACK_NONE);
