@@ -533,12 +533,14 @@ static void on_heartbeat(void *context, struct pull_result *r)
 
 /* This server is alive also where the frontend beside it is not: that is an error of the node, said once.
  * Where no frontend is wanted there is nothing to say. */
-static bool tell_of_frontend(const struct cluster_node *node, char *error)
+static bool tell_of_frontend(struct collector *c, const struct cluster_node *node, char *error)
 {
+    struct cluster_node known; /* node is a copy of before: what was said last is not in it */
+    if (cluster_node_get(c->cluster, node->id, &known)) return true;
     if (!node->jvm_pid && !node->jvm_match[0]) error[0] = 0;
-    if (error[0] && !node->error[0])
+    if (error[0] && !known.error[0])
         server_log(LOG_WARN_, "no frontend to profile: %s (setting fe_jvm; empty: none is wanted)", error);
-    if (!error[0] && node->error[0]) server_log(LOG_INFO_, "the frontend is there");
+    if (!error[0] && known.error[0]) server_log(LOG_INFO_, "the frontend is there");
     return true;
 }
 
@@ -547,7 +549,7 @@ static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
     if (!node->port || node->is_self) {
         char error[200] = "";
         bool alive = jvm_is_alive(node, error, sizeof error);
-        if (node->is_self) alive = tell_of_frontend(node, error);
+        if (node->is_self) alive = tell_of_frontend(c, node, error);
         heartbeat_ended(c, node->id, alive, "", error);
         return;
     }

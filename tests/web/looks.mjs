@@ -15,7 +15,7 @@ const shown = (page, view, diff) => page.waitForFunction(([view, diff]) => { con
 
 await run(async () => {
   const be = await startBackend(25), shots = process.env.WEB_SHOTS;
-  const server = await startServer({ nodes: [`BE 127.0.0.1:${be.port}`, "BE 127.0.0.1:1"], settings: { COLLECT_BE_PROFILE_INTERVAL: 4, be_collect_time_s: 1, be_profile_types: "cpu,heap", heartbeat_interval_s: 1 } });
+  const server = await startServer({ nodes: [`BE 127.0.0.1:${be.port}`, "BE 127.0.0.1:1"], settings: { fe_jvm: "no.such.Frontend", COLLECT_BE_PROFILE_INTERVAL: 4, be_collect_time_s: 1, be_profile_types: "cpu,heap", heartbeat_interval_s: 1 } });
   // Colours depend on the theme, structure on the page, room on the size.
   const cpu = await until("profiles", async () => { const all = (await server.api("profiles?type=cpu")).profiles; return all.length >= 3 && (await server.api("profiles?type=heap")).profiles.length && all; }, 60);
   const now = Date.now(), range = `node=${cpu[0].node}&type=cpu&from_ms=${now - 600000}&to_ms=${now + 60000}`;
@@ -53,8 +53,13 @@ await run(async () => {
     is(page.problems, [], `${what}: no console error`);
     await page.close();
   }
+  const page = await open(server.url + "/#/nodes");
+  const frontend = page.locator(".card", { has: page.locator(".role-FE") });
+  await frontend.locator(".state.warn", { hasText: "not profiled" }).waitFor();
+  ok(/no JVM fits 'no\.such\.Frontend'/.test(await frontend.locator(".banner").innerText()), "a frontend that is not there is amber, with the reason");
+  await page.goto(server.url + "/#/profiles");
+  is(await page.locator(".node-tab .dot").first().getAttribute("class"), "dot warn", "on its tab too");
   // The switches.
-  const page = await open(server.url + "/");
   await page.locator("#language").selectOption("zh");
   await page.getByRole("heading", { name: "进程剖析" }).waitFor();
   await page.reload();

@@ -67,7 +67,7 @@ export class NodesPage implements Page {
       } });
     box.checked = x.enabled;
     box.disabled = !this.shell.session.can.act;
-    const error = n.error && (!n.alive || x.error === n.error) ? "" : x.error; // what the node said above is not said again
+    const error = n.error ? "" : x.error; // why nothing can be had of the node stands above
     const now = Date.now(), waiting = x.backoff_until_ms > now;
     return h("tr", { role: "row" }, h("td", { role: "cell", class: "c-switch" }, box), h("td", { role: "cell", class: "c-type" }, typeBadge(x.type), h("span", { class: "hint muted" }, typeHint(x.type))),
       h("td", { role: "cell", class: "c-every muted" }, x.interval_s > 0 ? t("every", formatSpan(x.interval_s), formatSpan(x.duration_s)) : t("onDemand")),
