@@ -253,6 +253,7 @@ await run(async () => {
   await gone.goto(`${server.url}/#/profiles`);
   await gone.locator("#table_id").waitFor();
   process.kill(-server.child.pid, "SIGTERM");
+  await until("its end", () => server.child.exitCode !== null || server.child.signalCode !== null, 60); // it may be busy with a JVM
   await gone.getByLabel("Type").selectOption("cpu");
   await gone.getByText("The server does not answer").waitFor();
   ok(true, "a server that went away is said to be away");
