@@ -179,7 +179,7 @@ struct jfr_hash jfr_hash_of(const uint8_t *bytes, size_t n);
 struct jfr_entry {
     uint64_t key;
     const uint8_t *at; /* where the value is; NULL: no entry here */
-    uint64_t hash_a;   /* of its bytes; of stacks and symbols */
+    uint64_t hash_a;   /* of its bytes; of stacks and symbols. Of a class: the number of its name */
     uint32_t hash_b;
     uint32_t result; /* what it became in the profile; JFR_UNRESOLVED: not asked for yet */
 };
@@ -238,6 +238,7 @@ struct jfr_world {
     uint32_t *frames_scratch;
     size_t cap_frames_scratch;
     size_t n_truncated, n_unresolved;
+    size_t n_long_bytes; /* of long symbols, each time one was used */
     struct jfr_memo memo;
 };
 void jfr_world_begin(struct jfr_world *world); /* the profile has its main mapping then: java */

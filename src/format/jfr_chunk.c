@@ -21,9 +21,11 @@ static struct rd records_of(const struct jfr_chunk *c)
     return rd_over(c->data + JFR_HEADER_BYTES, c->size - JFR_HEADER_BYTES);
 }
 
-static bool record_at(const struct jfr_chunk *c, uint64_t offset, uint64_t want_type, struct rd *ret_record)
+/* The record at `offset`; whole before `until`. */
+static bool record_at(const struct jfr_chunk *c, uint64_t offset, uint64_t until, uint64_t want_type,
+                      struct rd *ret_record)
 {
-    struct rd r = rd_over(c->data + offset, c->size - (size_t)offset);
+    struct rd r = rd_over(c->data + offset, (size_t)(until - offset));
     uint64_t type = 0;
     return jfr_next_record(&r, &type, ret_record) && type == want_type;
 }
@@ -31,7 +33,7 @@ static bool record_at(const struct jfr_chunk *c, uint64_t offset, uint64_t want_
 static bool types_by_index(const struct jfr_chunk *c, struct jfr_types *types)
 {
     struct rd record;
-    if (record_at(c, c->metadata_at, 0, &record) && jfr_types_read(types, record)) return true;
+    if (record_at(c, c->metadata_at, c->size, 0, &record) && jfr_types_read(types, record)) return true;
     jfr_types_free(types);
     return false;
 }
@@ -51,12 +53,13 @@ static bool types_by_walking(const struct jfr_chunk *c, struct jfr_types *types)
 
 static bool pools_by_index(const struct jfr_chunk *c, struct jfr_pools *pools)
 {
-    for (uint64_t at = c->pool_at;;) {
+    for (uint64_t at = c->pool_at, until = c->size;;) {
         struct rd record;
         int64_t delta;
-        if (!record_at(c, at, 1, &record) || !jfr_pools_read(pools, record, &delta)) return false;
+        if (!record_at(c, at, until, 1, &record) || !jfr_pools_read(pools, record, &delta)) return false;
         if (delta >= 0) return true; /* the first one: each points back to the one before it */
         if (-(uint64_t)delta > at - JFR_HEADER_BYTES) return false;
+        until = at; /* they do not overlap: no byte is read twice */
         at -= -(uint64_t)delta;
     }
 }

@@ -244,15 +244,23 @@ static void take_free(struct jfr_events *e, const struct jfr_handler *h, union j
 
 /* ---- settings: how often it was sampled ---- */
 
+/* No further than a text of n characters can go: many settings may refer to one that is very long. */
+static struct rd short_text_at(const struct jfr_events *e, const uint8_t *at, size_t n)
+{
+    size_t reach = 1 + 9 + n * 9, left = (size_t)(e->end - at);
+    return rd_over(at, left < reach ? left : reach);
+}
+
+/* A text that is longer than it can be is empty. */
 static bool text_into(struct jfr_events *e, const uint8_t *at, char *into, size_t size)
 {
-    struct rd r = {.p = at, .end = e->end};
+    struct rd r = short_text_at(e, at, size);
     struct jfr_string s = jfr_read_string(&r);
     if (s.form == JFR_STRING_POOL) {
         const struct jfr_pools *pools = e->get_pools(e->context);
         const struct jfr_entry *entry = jfr_pool_find(&pools->pools[JFR_POOL_STRING], s.pool_id);
         if (!entry) return false;
-        r = (struct rd){.p = entry->at, .end = e->end};
+        r = short_text_at(e, entry->at, size);
         s = jfr_read_string(&r);
     }
     size_t n = 0;

@@ -108,6 +108,15 @@ static inline bool is_wanted(const struct jfr_filter *filter, uint64_t key)
     return filter->words[word] & bit;
 }
 
+/* The number of a class's name. */
+static uint64_t class_name_at(const struct jfr_pools *pools, const uint8_t *at)
+{
+    union jfr_slot slots[JFR_MAX_SLOTS] = {0};
+    struct rd r = {.p = at, .end = pools->end};
+    jfr_run(pools->types, &pools->pools[JFR_POOL_CLASS].program, &r, slots);
+    return slots[CLASS_NAME].number;
+}
+
 bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
 {
     (void)jfr_varint(&r); /* start */
@@ -132,6 +141,7 @@ bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
                 jfr_skip_struct(pools->types, type, &r);
             if (kind < 0 || r.bad || (kind == JFR_POOL_STACK && !is_wanted(&pools->stacks, key))) continue;
             struct jfr_hash hash = {0};
+            if (kind == JFR_POOL_CLASS) hash.a = class_name_at(pools, at);
             if (kind == JFR_POOL_STACK || kind == JFR_POOL_SYMBOL) hash = jfr_hash_of(at, (size_t)(r.p - at));
             add_entry(&pools->pools[kind], key, at, hash);
         }
@@ -220,10 +230,16 @@ uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_
     return entry->result = id;
 }
 
-/* A reference to a symbol. */
+/* A reference to a symbol. Many methods may be of one class: what they make of a very long name is bounded,
+ * beyond that it is cut. */
 static struct str symbol_text(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
-    return profile_str(w->p, jfr_pool_string(pools, w, JFR_POOL_SYMBOL, key));
+    enum { LONG_BYTES = 1024, MAX_LONG_BYTES = 256 << 20 };
+    struct str text = profile_str(w->p, jfr_pool_string(pools, w, JFR_POOL_SYMBOL, key));
+    if (text.len <= LONG_BYTES) return text;
+    w->n_long_bytes += text.len;
+    if (w->n_long_bytes > MAX_LONG_BYTES) text.len = LONG_BYTES;
+    return text;
 }
 
 /* "java/lang/String" -> "java.lang.String"; "[Ljava/lang/String;" -> "java.lang.String[]"; "[[I" ->
@@ -285,10 +301,7 @@ uint32_t jfr_pool_class(struct jfr_pools *pools, struct jfr_world *w, uint64_t k
     struct jfr_entry *entry = jfr_pool_find(pool, key);
     if (!entry || !(pool->program.found & 1u << CLASS_NAME)) return 0;
     if (entry->result != JFR_UNRESOLVED) return entry->result;
-    union jfr_slot slots[JFR_MAX_SLOTS] = {0};
-    struct rd r = value_at(pools, entry->at);
-    jfr_run(pools->types, &pool->program, &r, slots);
-    struct str name = symbol_text(pools, w, slots[CLASS_NAME].number);
+    struct str name = symbol_text(pools, w, entry->hash_a);
     struct buf text = {0};
     add_class_name(&text, name.s, w->as_recorded ? name.len : stable_length(name.s, name.len));
     entry->result = profile_string(w->p, text.data ? text.data : "", text.len);
@@ -361,18 +374,14 @@ struct names {
 static struct names method_names(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_entry *method)
 {
     struct jfr_pool *pool = &pools->pools[JFR_POOL_METHOD], *classes = &pools->pools[JFR_POOL_CLASS];
-    union jfr_slot slots[JFR_MAX_SLOTS] = {0}, class_slots[JFR_MAX_SLOTS] = {0};
+    union jfr_slot slots[JFR_MAX_SLOTS] = {0};
     struct rd r = value_at(pools, method->at);
     jfr_run(pools->types, &pool->program, &r, slots);
     struct names names = {.name = symbol_text(pools, w, slots[METHOD_NAME].number),
                           .descriptor = symbol_text(pools, w, slots[METHOD_DESCRIPTOR].number),
                           .class_name = {.s = ""}};
     const struct jfr_entry *its_class = jfr_pool_find(classes, slots[METHOD_CLASS].number);
-    if (its_class) {
-        r = value_at(pools, its_class->at);
-        jfr_run(pools->types, &classes->program, &r, class_slots);
-        names.class_name = symbol_text(pools, w, class_slots[CLASS_NAME].number);
-    }
+    if (its_class) names.class_name = symbol_text(pools, w, its_class->hash_a);
     return names;
 }
 
@@ -394,15 +403,11 @@ static uint64_t with_symbol(const struct jfr_pools *pools, uint64_t meaning, uin
 uint64_t jfr_method_meaning(const struct jfr_pools *pools, const struct jfr_entry *method)
 {
     const struct jfr_pool *pool = &pools->pools[JFR_POOL_METHOD], *classes = &pools->pools[JFR_POOL_CLASS];
-    union jfr_slot slots[3] = {0}, class_slots[1] = {0};
+    union jfr_slot slots[3] = {0};
     struct rd r = value_at(pools, method->at);
     jfr_run(pools->types, &pool->program, &r, slots);
     const struct jfr_entry *its_class = jfr_pool_find(classes, slots[METHOD_CLASS].number);
-    if (its_class) {
-        r = value_at(pools, its_class->at);
-        jfr_run(pools->types, &classes->program, &r, class_slots);
-    }
-    uint64_t meaning = with_symbol(pools, 0, class_slots[CLASS_NAME].number);
+    uint64_t meaning = with_symbol(pools, 0, its_class ? its_class->hash_a : 0);
     meaning = with_symbol(pools, meaning, slots[METHOD_NAME].number);
     return with_symbol(pools, meaning, slots[METHOD_DESCRIPTOR].number);
 }

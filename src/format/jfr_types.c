@@ -191,6 +191,26 @@ static uint32_t measure(struct jfr_types *t, uint32_t index, unsigned depth)
     return type->n_values;
 }
 
+/* What takes no bytes costs no work: a field of an empty type is left out, and an array of such is its count
+ * alone. From here on each field takes at least a byte, so all work is bounded by the bytes there are. */
+static void leave_out_empty(struct jfr_types *t)
+{
+    for (size_t i = 0; i < t->n_types; i++) {
+        struct jfr_type *type = &t->types[i];
+        uint32_t n_kept = 0;
+        for (uint32_t k = 0; k < type->n_fields; k++) {
+            struct jfr_field f = t->fields[type->first_field + k];
+            if (f.op == JFR_OP_STRUCT && !t->types[f.type].n_values) {
+                if (!f.is_array) continue;
+                f.op = JFR_OP_VARINT;
+                f.is_array = false;
+            }
+            t->fields[type->first_field + n_kept++] = f;
+        }
+        type->n_fields = n_kept;
+    }
+}
+
 /* Fields name their types by number: now all are known. */
 static bool link_fields(struct reading *m)
 {
@@ -205,6 +225,7 @@ static bool link_fields(struct reading *m)
         t->fields[i].op = op_of(&t->types[t->fields[i].type], m->field_in_pool[i]);
     }
     for (size_t i = 0; i < t->n_types; i++) (void)measure(t, (uint32_t)i, 0);
+    leave_out_empty(t);
     return true;
 }
 
@@ -326,8 +347,10 @@ static inline void skip_value(const struct jfr_types *types, uint8_t op, uint32_
 static void skip_struct(const struct jfr_types *types, const struct jfr_type *type, struct rd *r,
                         unsigned depth)
 {
-    if (type->n_values == JFR_TOO_LARGE) rd_fail(r);
-    if (!type->n_values || depth > MAX_DEPTH) return;
+    if (type->n_values == JFR_TOO_LARGE || depth > MAX_DEPTH) {
+        rd_fail(r);
+        return;
+    }
     const struct jfr_field *f = types->fields + type->first_field;
     for (uint32_t i = 0; i < type->n_fields && !r->bad; i++) {
         uint64_t n = f[i].is_array ? jfr_varint(r) : 1;
