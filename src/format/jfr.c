@@ -41,12 +41,57 @@ static struct jfr_chunk chunk_at(const uint8_t *data, size_t left)
     return c;
 }
 
+static bool is_known_version(uint64_t major)
+{
+    return major == 1 || major == 2;
+}
+
+/* Does a chunk begin here, among bytes that may be anything? */
+static bool is_header(const uint8_t *at, size_t left)
+{
+    if (left < JFR_HEADER_BYTES || memcmp(at, "FLR", 4) || !is_known_version(be_number(at + 4, 2)))
+        return false;
+    const uint64_t most = (uint64_t)1 << 62; /* of bytes, nanoseconds since 1970, ticks a second */
+    uint64_t size = be_number(at + 8, 8);
+    struct jfr_chunk c = chunk_at(at, left);
+    bool has_index = c.pool_at || c.metadata_at; /* none while it is being written */
+    if (has_index && (c.pool_at >= size || c.metadata_at >= size)) return false;
+    return size < most && c.start_ns < most && c.duration_ns < most && c.ticks_per_s && c.ticks_per_s < most;
+}
+
+/* The next place in [at, end) where a chunk begins; end: none. */
+static const uint8_t *next_header(struct jfr_reading *f, const uint8_t *at, const uint8_t *end)
+{
+    enum { WINDOW_BYTES = 8 << 20 };
+    while (end - at >= JFR_HEADER_BYTES) {
+        size_t left = (size_t)(end - at), n = left < WINDOW_BYTES ? left : WINDOW_BYTES;
+        const uint8_t *found = memmem(at, n, "FLR", 4);
+        if (found && is_header(found, (size_t)(end - found))) return found;
+        at = found ? found + 1 : at + n - 3;
+        jfr_drop_behind(f, at, WINDOW_BYTES);
+    }
+    return end;
+}
+
+/* Where a chunk ends that was not closed, or that ends neither at another nor with the file: where the next
+ * one begins. Recordings put behind each other may be cut anywhere, then the size is too large. */
+static void find_end(struct jfr_reading *f, struct jfr_chunk *c, const uint8_t *end)
+{
+    const uint8_t *said_end = c->data + c->size;
+    if (!c->is_open && (said_end == end || is_header(said_end, (size_t)(end - said_end)))) return;
+    const uint8_t *next = next_header(f, c->data + 4, c->is_open ? end : said_end);
+    if (!c->is_open && next == said_end) return; /* rubbish behind it */
+    c->is_open = true;
+    c->size = (size_t)(next - c->data);
+}
+
 /* ---- all of it as a profile ---- */
 
 static const struct kind {
     const char *count_name, *value_name, *value_unit;
 } kinds[JFR_N_KINDS] = {
     [JFR_CPU] = {"samples", "cpu", "nanoseconds"},
+    [JFR_EVENT] = {"samples", NULL, "count"}, /* the value is named after the event */
     [JFR_CPU_TIME] = {"samples", "cpu", "nanoseconds"},
     [JFR_NATIVE] = {"native_samples", NULL, NULL},
     [JFR_WALL] = {"wall_samples", "wall", "nanoseconds"},
@@ -78,6 +123,11 @@ static uint32_t kinds_left_out(const char *only_type)
     for (size_t i = 0; i < sizeof besides / sizeof *besides; i++)
         if (asked & besides[i].asked) asked |= besides[i].needed;
     return asked ? ~asked : 0;
+}
+
+static const char *value_name_of(const struct jfr_reading *f, int kind)
+{
+    return kind == JFR_EVENT ? f->event : kinds[kind].value_name;
 }
 
 static int64_t rounded(double value)
@@ -112,8 +162,8 @@ static void add_samples(struct jfr_reading *f, const bool *is_there, const int *
         int at = first_type[c->kind];
         memset(values, 0, sizeof values);
         values[at] = rounded(c->n);
-        if (c->kind == JFR_CPU || c->kind == JFR_WALL)
-            values[at + 1] = c->value ? c->value : rounded(c->n * (c->kind == JFR_CPU ? cpu_ns : wall_ns));
+        if (c->kind == JFR_CPU || c->kind == JFR_EVENT || c->kind == JFR_WALL)
+            values[at + 1] = c->value ? c->value : rounded(c->n * (c->kind == JFR_WALL ? wall_ns : cpu_ns));
         else if (kinds[c->kind].value_name)
             values[at + 1] = c->value;
         uint64_t start = f->world.stack_start[c->stack];
@@ -127,12 +177,15 @@ static void add_samples(struct jfr_reading *f, const bool *is_there, const int *
 
 static void add_notes(struct jfr_reading *f)
 {
+    enum { MANY_LIVE_OBJECTS = 1000 }; /* some of the 1024 may have been in the hands of the collector */
     struct profile *p = f->world.p;
-    char text[200];
-    if (f->n_open_chunks || f->n_cut_records) {
+    char text[240], cut[60] = "";
+    if (f->n_cut_bytes) snprintf(cut, sizeof cut, " (%zu bytes at hand)", f->n_cut_bytes);
+    if (f->n_open_chunks || f->n_cut_bytes) {
         snprintf(text, sizeof text,
-                 "jfr: the recording was not closed or is cut: all complete events are here, what came after "
-                 "is not");
+                 "jfr: the recording was not closed or is cut (%zu of %zu chunks): their complete events are "
+                 "here, what came after them%s is not",
+                 f->n_open_chunks, f->n_chunks, cut);
         profile_add_comment(p, text);
     }
     if (f->n_lost_bytes) {
@@ -156,6 +209,21 @@ static void add_notes(struct jfr_reading *f)
                  f->n_failed);
         profile_add_comment(p, text);
     }
+    if (f->most_live_objects >= MANY_LIVE_OBJECTS) {
+        snprintf(
+            text, sizeof text,
+            "jfr: %zu live objects are recorded; async-profiler follows 1024 at most, so there may be many "
+            "more (sample more rarely to see all)",
+            f->most_live_objects);
+        profile_add_comment(p, text);
+    }
+    if (f->n_doubled_chunks)
+        profile_add_comment(p, "jfr: allocations are recorded in two ways, by buffer and by sample; they are "
+                               "counted once");
+    if (f->has_other_events) {
+        snprintf(text, sizeof text, "jfr: recordings of several events; all are in the column %s", f->event);
+        profile_add_comment(p, text);
+    }
     if (f->too_many_blocks)
         profile_add_comment(p, "jfr: too many native blocks to tell which are still in use");
 }
@@ -168,6 +236,7 @@ static void build(struct jfr_reading *f)
     add_live_blocks(f);
     jfr_counts_settle(&f->counts);
     for (int kind = 0; kind < JFR_N_KINDS; kind++) is_there[kind] = f->met & 1u << kind;
+    if (*f->event && is_there[JFR_CPU]) is_there[JFR_CPU] = false, is_there[JFR_EVENT] = true;
     for (size_t i = 0; i < f->counts.n_items; i++) is_there[f->counts.items[i].kind] = true;
     /* Nothing recorded: still a CPU profile, an empty one. */
     bool any = false;
@@ -185,26 +254,33 @@ static void build(struct jfr_reading *f)
         else {
             if (kind == JFR_WALL && !has_samples)
                 count_name = "samples"; /* as the native wall clock profile has it */
+            if (kind == JFR_EVENT && (is_there[JFR_CPU] || is_there[JFR_CPU_TIME]))
+                count_name = "event_samples"; /* recordings of both, put behind each other */
             profile_add_sample_type(p, count_name, "count");
-            if (k->value_name) profile_add_sample_type(p, k->value_name, k->value_unit);
+            const char *value_name = value_name_of(f, kind);
+            if (value_name) profile_add_sample_type(p, value_name, k->value_unit);
             if (kind <= JFR_CPU_TIME) has_samples = true;
         }
         n_types = (int)p->n_sample_types;
     }
-    static const int default_order[] = {JFR_CPU_TIME, JFR_CPU,  JFR_WALL,        JFR_ALLOC,
+    static const int default_order[] = {JFR_CPU_TIME, JFR_CPU,  JFR_EVENT,       JFR_WALL,  JFR_ALLOC,
                                         JFR_LIVE,     JFR_LOCK, JFR_NATIVE_LOCK, JFR_MALLOC};
     for (size_t i = 0; i < sizeof default_order / sizeof *default_order; i++)
         if (is_there[default_order[i]]) {
-            p->default_sample_type = profile_cstr(p, kinds[default_order[i]].value_name);
+            p->default_sample_type = profile_cstr(p, value_name_of(f, default_order[i]));
             break;
         }
     add_samples(f, is_there, first_type);
     p->time_ns = f->first_start_ns > 0 ? f->first_start_ns : 0;
     p->duration_ns = f->last_end_ns > p->time_ns && p->time_ns ? f->last_end_ns - p->time_ns : 0;
-    if (is_there[JFR_CPU] || is_there[JFR_CPU_TIME]) {
+    int period_kind = is_there[JFR_CPU_TIME] || is_there[JFR_CPU] ? JFR_CPU : JFR_EVENT;
+    if (is_there[period_kind] || is_there[JFR_CPU_TIME]) {
+        struct jfr_settings by_default = {0};
+        bool is_last = (period_kind == JFR_EVENT) == (*f->settings.event != 0); /* what the settings are of */
         p->has_period_type = true;
-        p->period_type = (struct value_type){profile_cstr(p, "cpu"), profile_cstr(p, "nanoseconds")};
-        p->period = f->settings.cpu_ns > 0 ? (int64_t)f->settings.cpu_ns : 10000000;
+        p->period_type = (struct value_type){profile_cstr(p, value_name_of(f, period_kind)),
+                                             profile_cstr(p, kinds[period_kind].value_unit)};
+        p->period = (int64_t)jfr_cpu_ns(is_last ? &f->settings : &by_default);
     }
     add_notes(f);
 }
@@ -255,7 +331,10 @@ static bool read_in_parallel(struct jfr_reading *f, struct chunks *all, unsigned
             f->n_failed += one->n_failed;
             f->met |= one->met;
             f->too_many_blocks |= one->too_many_blocks;
-            f->n_cut_records += one->n_cut_records;
+            f->n_cut_bytes += one->n_cut_bytes;
+            f->n_doubled_chunks += one->n_doubled_chunks;
+            if (one->most_live_objects > f->most_live_objects) f->most_live_objects = one->most_live_objects;
+            memcpy(f->event, one->event, sizeof f->event); /* the same in all */
         }
         struct profile *p = one->world.p;
         jfr_reading_end(one);
@@ -275,14 +354,13 @@ static int find_chunks(struct jfr_reading *f, const uint8_t *bytes, size_t len, 
     f->dropped = bytes;
     for (const uint8_t *at = bytes; end - at >= JFR_HEADER_BYTES;) {
         if (memcmp(at, "FLR", 4)) { /* what is left of a chunk that was cut: on to the next one */
-            const uint8_t *next = memmem(at, (size_t)(end - at), "FLR\0\0", 5);
-            f->n_lost_bytes += (size_t)((next ? next : end) - at);
-            if (!next) break;
+            const uint8_t *next = next_header(f, at, end);
+            f->n_lost_bytes += (size_t)(next - at);
             at = next;
             continue;
         }
         uint64_t major = be_number(at + 4, 2);
-        if (major != 2 && major != 1) {
+        if (!is_known_version(major)) {
             if (at == bytes)
                 return err_set(err, ERR_UNSUPPORTED,
                                "JFR version %u; versions 1 and 2 (JDK 9 and later) can be read",
@@ -291,6 +369,12 @@ static int find_chunks(struct jfr_reading *f, const uint8_t *bytes, size_t len, 
             break;
         }
         struct jfr_chunk c = chunk_at(at, (size_t)(end - at));
+        find_end(f, &c, end);
+        if (c.size < JFR_HEADER_BYTES) { /* cut in its header */
+            f->n_lost_bytes += c.size;
+            at += c.size;
+            continue;
+        }
         const struct jfr_chunk *before = all->n_items ? &all->items[all->n_items - 1] : NULL;
         c.goes_on = before && c.start_ns == before->start_ns + before->duration_ns;
         *VEC_PUSH(all->items, all->n_items, all->cap_items) = c;

@@ -329,6 +329,7 @@ void jfr_pool_stacks(struct jfr_pools *pools, struct jfr_world *w, const struct 
 
 enum jfr_kind {
     JFR_CPU,      /* jdk.ExecutionSample */
+    JFR_EVENT,    /* the same, of a recording that counted an event (page faults, cache misses), not time */
     JFR_CPU_TIME, /* jdk.CPUTimeSample */
     JFR_NATIVE,   /* jdk.NativeMethodSample: a thread in native code, working or waiting */
     JFR_WALL,
@@ -340,8 +341,16 @@ enum jfr_kind {
     JFR_NATIVE_LOCK,
     JFR_MALLOC,
     JFR_MALLOC_LIVE, /* allocated and not freed up to the end */
-    JFR_N_KINDS
+    JFR_N_KINDS,
+    /* Only in the counts of a chunk: jdk.ObjectAllocationSample, which tells the same allocations as the
+     * events of JFR_ALLOC. Of a chunk that has both, one is left out; see jfr_naming.c. */
+    JFR_ALLOC_SAMPLE = JFR_N_KINDS,
 };
+/* Under which it is asked for. */
+static inline enum jfr_kind jfr_kind_in_profile(enum jfr_kind kind)
+{
+    return kind == JFR_ALLOC_SAMPLE ? JFR_ALLOC : kind;
+}
 
 #define JFR_NO_STATE UINT32_MAX /* the event has none */
 
@@ -372,9 +381,10 @@ void jfr_counts_free(struct jfr_counts *counts);
 
 struct jfr_settings { /* what the recording says about itself; intervals in ns or bytes, 0: not said */
     double cpu_ns, wall_ns, alloc_bytes, lock_ns, native_lock_ns, malloc_bytes;
+    char event[64];   /* not "": cpu_ns is not a time, but how many of these a sample stands for */
     size_t n_changes; /* how often one got another value, the first one too */
 };
-/* What a sample of the CPU or the wall clock stands for. */
+/* What a sample of the CPU (or of another event: in such) or the wall clock stands for. */
 double jfr_cpu_ns(const struct jfr_settings *settings);
 double jfr_wall_ns(const struct jfr_settings *settings);
 
@@ -405,7 +415,7 @@ struct jfr_events { /* of one chunk, or of a part of it */
     struct jfr_handler *handlers;
     size_t n_handlers, cap_handlers;
     int64_t n_times; /* the event at hand stands for so many equal ones */
-    size_t n_failed;
+    size_t n_failed, n_live_objects;
 };
 enum { JFR_MAX_BLOCKS = 4 << 20 }; /* of one chunk: 200 MB of memory */
 
@@ -431,9 +441,13 @@ struct jfr_naming {
     struct jfr_world *world;
     struct jfr_counts *into;             /* of the file: by strings of the profile and stacks of the world */
     const struct jfr_settings *settings; /* not NULL: samples are given their time by these now */
-    struct jfr_count *homeless;          /* named, but for their stack: it is not in the chunk */
+    bool is_event_counted;               /* samples are JFR_EVENT, not JFR_CPU */
+    double alloc_bytes, alloc_sample_bytes; /* of the chunk, by JFR_ALLOC and by JFR_ALLOC_SAMPLE */
+    struct jfr_count *homeless;             /* named, but for their stack: it is not in the chunk */
     size_t n_homeless, cap_homeless;
 };
+/* For all counts of the chunk, before any are named. */
+void jfr_weigh_allocations(struct jfr_naming *naming, const struct jfr_counts *counts);
 void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts);
 /* The homeless with stacks of another chunk's pools, or none. */
 void jfr_house(struct jfr_naming *naming, struct jfr_pools *pools);
@@ -450,7 +464,7 @@ struct jfr_chunk {
     const uint8_t *data;
     size_t size;
     uint64_t pool_at, metadata_at, start_ns, duration_ns, ticks_per_s;
-    bool is_open; /* not closed by its writer, or cut */
+    bool is_open; /* not closed by its writer, or cut; it goes up to the next chunk then */
     bool goes_on; /* with the recording of the chunk before it in the file */
 };
 
@@ -481,8 +495,12 @@ struct jfr_reading {
     bool has_frees, too_many_blocks;
     int64_t first_start_ns, last_end_ns;
     uint32_t left_out, met; /* as jfr_events has them */
-    size_t n_chunks, n_open_chunks, n_lost_bytes, n_failed, n_cut_records;
-    const uint8_t *dropped; /* pages before this are given back already */
+    char event[64];         /* the first that was counted instead of time; "": none */
+    bool has_other_events;
+    size_t n_chunks, n_open_chunks, n_lost_bytes, n_failed, n_cut_bytes;
+    size_t most_live_objects; /* of a chunk */
+    size_t n_doubled_chunks;  /* that tell allocations in two ways */
+    const uint8_t *dropped;   /* pages before this are given back already */
 };
 void jfr_reading_begin(struct jfr_reading *f, const struct format_options *options, uint32_t left_out,
                        unsigned n_workers, struct profile *into);

@@ -259,14 +259,24 @@ static struct jfr_events *join_blocks(struct events *all)
 static void events_end(struct events *all)
 {
     struct jfr_reading *f = all->f;
+    size_t n_live_objects = 0;
     for (unsigned w = 0; w < all->n_readers; w++) {
         f->n_failed += all->readers[w].n_failed;
+        n_live_objects += all->readers[w].n_live_objects;
         f->met |= all->readers[w].met;
         jfr_events_free(&all->readers[w]);
         jfr_counts_clear(&f->workers[w].counts);
     }
+    if (n_live_objects > f->most_live_objects) f->most_live_objects = n_live_objects;
     mem_free(all->readers);
     mem_free(all->range_start);
+}
+
+static void remember_event(struct jfr_reading *f)
+{
+    if (!*f->settings.event) return;
+    if (!*f->event) memcpy(f->event, f->settings.event, sizeof f->event);
+    f->has_other_events |= strcmp(f->event, f->settings.event) != 0;
 }
 
 /* ---- all of it ---- */
@@ -319,12 +329,16 @@ void jfr_read_chunk(struct jfr_reading *f, const struct jfr_chunk *c, bool setti
         struct jfr_naming naming = {.pools = &f->pools,
                                     .world = &f->world,
                                     .into = &f->counts,
-                                    .settings = joined->settings_known ? &f->settings : NULL};
+                                    .settings = joined->settings_known ? &f->settings : NULL,
+                                    .is_event_counted = *f->settings.event};
+        remember_event(f);
+        for (unsigned w = 0; w < all.n_readers; w++) jfr_weigh_allocations(&naming, &f->workers[w].counts);
+        if (naming.alloc_bytes > 0 && naming.alloc_sample_bytes > 0) f->n_doubled_chunks++;
         for (unsigned w = 0; w < all.n_readers; w++) jfr_name_counts(&naming, &f->workers[w].counts);
         if (naming.n_homeless) look_in_chunk_before(f, c, &naming);
         mem_free(naming.homeless);
         follow_blocks(f, joined->blocks, joined->n_blocks);
-        if (until < c->data + c->size) f->n_cut_records++;
+        f->n_cut_bytes += (size_t)(c->data + c->size - until);
         events_end(&all);
     } else {
         f->n_lost_bytes += c->size;

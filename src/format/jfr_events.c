@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,7 @@ static void take_alloc_sample(struct jfr_events *e, const struct jfr_handler *h,
 static void take_live(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
 {
     int64_t size = positive(slots[SIZE].number);
+    e->n_live_objects += (size_t)e->n_times;
     if (e->as_recorded)
         count(e, h, slots, 1, size);
     else
@@ -292,11 +294,29 @@ static double parse_amount(const char *text)
     return *end ? 0 : value;
 }
 
+/* The JDK's samples. */
+static bool is_period(const char *name, const char *type)
+{
+    return !strcmp(name, "period") && !strcmp(type, "jdk.ExecutionSample");
+}
+
+/* What async-profiler sampled by, if that is not a clock. */
+static void set_event(struct jfr_settings *s, const char *event)
+{
+    static const char *const clocks[] = {"cpu", "ctimer", "itimer", "wall", "cpu-clock", "task-clock"};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++)
+        if (!strcmp(event, clocks[i])) event = "";
+    if (!strcmp(s->event, event)) return;
+    snprintf(s->event, sizeof s->event, "%s", event);
+    for (char *c = s->event; *c; c++)
+        if (*c <= ' ' || *c > '~') *c = '_'; /* it names a column */
+    s->n_changes++;
+}
+
 /* type: of the events that it is about. NULL: of no use here. */
 static double *setting_named(struct jfr_settings *s, const char *name, const char *type)
 {
-    if (!strcmp(name, "interval")) return &s->cpu_ns;
-    if (!strcmp(name, "period") && !strcmp(type, "jdk.ExecutionSample")) return &s->cpu_ns;
+    if (!strcmp(name, "interval") || is_period(name, type)) return &s->cpu_ns;
     if (!strcmp(name, "wall")) return &s->wall_ns;
     if (!strcmp(name, "alloc")) return &s->alloc_bytes;
     if (!strcmp(name, "lock")) return &s->lock_ns;
@@ -314,8 +334,10 @@ static void take_setting(struct jfr_events *e, const struct jfr_handler *h, unio
         return;
     const struct jfr_type *about = jfr_type_by_id(e->types, slots[ID].number);
     const char *type = about ? about->name : "";
+    if (!strcmp(name, "event") && !strcmp(type, "jdk.ActiveRecording")) set_event(e->settings, value);
     double amount = parse_amount(value), *setting = setting_named(e->settings, name, type);
-    if (!setting || amount <= 0 || *setting == amount) return;
+    if (!setting || (amount <= 0 && strcmp(value, "0")) || *setting == amount) return; /* "0": by default */
+    if (is_period(name, type)) set_event(e->settings, "");
     *setting = amount;
     e->settings->n_changes++;
     memset(e->lately->weights, 0, sizeof e->lately->weights);
@@ -323,12 +345,34 @@ static void take_setting(struct jfr_events *e, const struct jfr_handler *h, unio
 
 double jfr_cpu_ns(const struct jfr_settings *settings)
 {
-    return settings->cpu_ns > 0 ? settings->cpu_ns : 10e6;
+    /* async-profiler's, where no interval was asked for; 1 of all that are not here */
+    static const struct {
+        const char *event;
+        double interval;
+    } defaults[] = {{"", 10e6},
+                    {"cycles", 1e6},
+                    {"instructions", 1e6},
+                    {"cache-references", 1e6},
+                    {"cache-misses", 1e3},
+                    {"branch-instructions", 1e6},
+                    {"branches", 1e6},
+                    {"branch-misses", 1e3},
+                    {"bus-cycles", 1e6},
+                    {"ref-cycles", 1e6},
+                    {"L1-dcache-load-misses", 1e6},
+                    {"LLC-load-misses", 1e3},
+                    {"dTLB-load-misses", 1e3},
+                    {"context-switches", 2}};
+    if (settings->cpu_ns > 0) return settings->cpu_ns;
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (!strcmp(settings->event, defaults[i].event)) return defaults[i].interval;
+    return 1;
 }
 
 double jfr_wall_ns(const struct jfr_settings *settings)
 {
-    return settings->wall_ns > 0 ? settings->wall_ns : settings->cpu_ns > 0 ? settings->cpu_ns : 50e6;
+    if (settings->wall_ns > 0) return settings->wall_ns;
+    return settings->cpu_ns > 0 && !*settings->event ? settings->cpu_ns : 50e6;
 }
 
 /* ---- which event is what ---- */
@@ -368,7 +412,7 @@ static const struct {
     {"profiler.WallClockSample", JFR_WALL, take_wall, wanted},
     {"jdk.ObjectAllocationInNewTLAB", JFR_ALLOC, take_alloc, wanted},
     {"jdk.ObjectAllocationOutsideTLAB", JFR_ALLOC, take_alloc, wanted},
-    {"jdk.ObjectAllocationSample", JFR_ALLOC, take_alloc_sample, wanted},
+    {"jdk.ObjectAllocationSample", JFR_ALLOC_SAMPLE, take_alloc_sample, wanted},
     {"profiler.LiveObject", JFR_LIVE, take_live, wanted},
     {"jdk.JavaMonitorEnter", JFR_LOCK, take_wait, wanted},
     {"jdk.ThreadPark", JFR_PARK, take_wait, wanted},
@@ -451,7 +495,8 @@ void jfr_events_begin(struct jfr_events *e)
                                   .index = (uint16_t)(e->n_handlers - 1),
                                   .program = jfr_compile(e->types, type, event_types[i].wanted, false)};
         h->may_repeat = is_repeatable(e->types, type, h);
-        h->is_left_out = e->left_out & 1u << h->kind && h->take != take_setting;
+        uint32_t kind_bit = 1u << jfr_kind_in_profile(h->kind);
+        h->is_left_out = e->left_out & kind_bit && h->take != take_setting;
         if (h->may_repeat) {
             h->behind_time = h->program;
             h->behind_time.steps++;
@@ -461,7 +506,7 @@ void jfr_events_begin(struct jfr_events *e)
         struct jfr_record_type *what = &e->lately->by_type[type->id];
         what->handler = (uint16_t)e->n_handlers;
         what->is_setting = h->take == take_setting;
-        what->met = h->is_left_out ? 1u << h->kind : 0;
+        what->met = h->is_left_out ? kind_bit : 0;
         what->action = h->is_left_out ? JFR_PASS_OVER : h->may_repeat ? JFR_REPEAT : JFR_TAKE;
     }
 }
@@ -570,7 +615,7 @@ const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const ui
         if (!jfr_next_record(&r, &type, &record)) return at;
         struct jfr_handler *h = type > 1 ? handler_of(e, type) : NULL;
         if (h && h->is_left_out)
-            e->met |= 1u << h->kind;
+            e->met |= 1u << jfr_kind_in_profile(h->kind);
         else if (h)
             take_event(e, h, record.p, record.end);
         at = r.p;

@@ -21,6 +21,24 @@ static int64_t rounded(double value)
     return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
 }
 
+/* Two events tell what is allocated: one at each new buffer of a thread (and large object), exactly; and one
+ * of a sample of these, weighed. A JVM with a recording of its own besides ours writes both, and each is all
+ * of it. The exact one is taken, unless it is no more than what came late from the chunk before. */
+static bool is_told_twice(const struct jfr_naming *naming, uint32_t kind)
+{
+    if (!(naming->alloc_bytes > 0 && naming->alloc_sample_bytes > 0)) return false;
+    return kind == (naming->alloc_bytes >= naming->alloc_sample_bytes / 2 ? JFR_ALLOC_SAMPLE : JFR_ALLOC);
+}
+
+void jfr_weigh_allocations(struct jfr_naming *naming, const struct jfr_counts *counts)
+{
+    for (size_t i = 0; i < counts->n_items; i++) {
+        const struct jfr_count *c = &counts->items[i];
+        if (c->kind == JFR_ALLOC) naming->alloc_bytes += (double)c->value;
+        if (c->kind == JFR_ALLOC_SAMPLE) naming->alloc_sample_bytes += (double)c->value;
+    }
+}
+
 /* The place in the profile of one by the numbers of the chunk; its stack stays as it is. */
 static struct jfr_count named(const struct jfr_naming *naming, const struct jfr_count *c)
 {
@@ -38,7 +56,10 @@ static struct jfr_count named(const struct jfr_naming *naming, const struct jfr_
         else
             place.kind = JFR_WALL;
     }
-    if (naming->settings && place.kind == JFR_CPU) place.value = rounded(c->n * jfr_cpu_ns(naming->settings));
+    if (place.kind == JFR_CPU && naming->is_event_counted) place.kind = JFR_EVENT;
+    place.kind = jfr_kind_in_profile(place.kind);
+    if (naming->settings && (place.kind == JFR_CPU || place.kind == JFR_EVENT))
+        place.value = rounded(c->n * jfr_cpu_ns(naming->settings));
     if (naming->settings && place.kind == JFR_WALL && !c->value)
         place.value = rounded(c->n * jfr_wall_ns(naming->settings));
     if (c->kind == JFR_PARK &&
@@ -55,6 +76,7 @@ void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts)
         size_t n = counts->n_items - first < JFR_MAX_AHEAD ? counts->n_items - first : JFR_MAX_AHEAD;
         jfr_pool_stacks(naming->pools, naming->world, row, n, stacks);
         for (size_t i = 0; i < n; i++) {
+            if (is_told_twice(naming, row[i].kind)) continue;
             struct jfr_count place = named(naming, &row[i]);
             if (stacks[i] == JFR_UNRESOLVED) {
                 *VEC_PUSH(naming->homeless, naming->n_homeless, naming->cap_homeless) = place;

@@ -234,7 +234,7 @@ uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_
  * beyond that it is cut. */
 static struct str symbol_text(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
-    enum { LONG_BYTES = 1024, MAX_LONG_BYTES = 256 << 20 };
+    enum { LONG_BYTES = 1024, MAX_LONG_BYTES = 64 << 20 };
     struct str text = profile_str(w->p, jfr_pool_string(pools, w, JFR_POOL_SYMBOL, key));
     if (text.len <= LONG_BYTES) return text;
     w->n_long_bytes += text.len;

@@ -21,6 +21,17 @@ TYPES = {
     "jdk.ExecutionSample": [("startTime", "long"), ("sampledThread", "java.lang.Thread", True), ("stackTrace", "jdk.types.StackTrace", True),
                             ("state", "jdk.types.ThreadState", True)],
     "jdk.ActiveSetting": [("startTime", "long"), ("id", "long"), ("name", "java.lang.String"), ("value", "java.lang.String")],
+    "jdk.ActiveRecording": [("startTime", "long")],
+    "jdk.ObjectAllocationInNewTLAB": [("startTime", "long"), ("eventThread", "java.lang.Thread", True), ("stackTrace", "jdk.types.StackTrace", True),
+                                      ("objectClass", "java.lang.Class", True), ("allocationSize", "long"), ("tlabSize", "long")],
+    "jdk.ObjectAllocationSample": [("startTime", "long"), ("eventThread", "java.lang.Thread", True), ("stackTrace", "jdk.types.StackTrace", True),
+                                   ("objectClass", "java.lang.Class", True), ("weight", "long")],
+    "profiler.LiveObject": [("startTime", "long"), ("eventThread", "java.lang.Thread", True), ("stackTrace", "jdk.types.StackTrace", True),
+                            ("objectClass", "java.lang.Class", True), ("allocationSize", "long"), ("allocationTime", "long")],
+    # What takes no bytes, alone and in arrays.
+    "test.Nothing": [],
+    "test.Nothings": [("one", "test.Nothing"), ("many", "test.Nothing", False, True), ("inner", "test.Inner")],
+    "test.Inner": [("one", "test.Nothing")],
 }
 IDS = {name: number for number, name in enumerate(TYPES, 20)}
 
@@ -88,8 +99,8 @@ def metadata():
     return record(0, varint(0) * 3 + varint(len(strings)) + b"".join(text(s) for s in strings) + root)
 
 
-def pools(methods, stacks, strings):
-    """methods: {number: name}; stacks: {number: [method numbers, leaf first]}; strings: {number: text}"""
+def pools(methods, stacks, strings, more={}, delta=0):
+    """methods: {number: name}; stacks: {number: [method numbers, leaf first]}; strings: {number: text}; more: {type: {number: bytes}}"""
     tables = {
         "java.lang.String": {k: text(v) for k, v in strings.items()},
         "jdk.types.FrameType": {1: text("Interpreted"), 2: text("JIT compiled")},
@@ -100,8 +111,9 @@ def pools(methods, stacks, strings):
         "jdk.types.Method": {k: varint(3) + varint(100 + k) + varint(2) + varint(1) + b"\0" for k in methods},
         "jdk.types.StackTrace": {k: b"\0" + varint(len(frames)) + b"".join(varint(m) + varint(7) + varint(0) + b"\2" for m in frames)
                                  for k, frames in stacks.items()},
+        **more,
     }
-    body = varint(0) * 3 + b"\1" + varint(len(tables))
+    body = varint(0) * 2 + varint(delta) + b"\1" + varint(len(tables))
     for name, entries in tables.items():
         body += varint(IDS[name]) + varint(len(entries)) + b"".join(varint(k) + v for k, v in entries.items())
     return record(1, body)
@@ -111,14 +123,31 @@ def sample(stack):
     return small_record(IDS["jdk.ExecutionSample"], varint(1000) + varint(5) + varint(stack) + varint(1))
 
 
-def setting(name, value):
-    return record(IDS["jdk.ActiveSetting"], varint(1000) + varint(IDS["jdk.ExecutionSample"]) + text(name) + text(value))
+def allocation(stack, size, buffer):
+    return small_record(IDS["jdk.ObjectAllocationInNewTLAB"], varint(1000) + varint(5) + varint(stack) + varint(3) + varint(size) + varint(buffer))
 
 
-def chunk(number, events, methods, stacks, strings={}):
+def allocation_sample(stack, weight):
+    return small_record(IDS["jdk.ObjectAllocationSample"], varint(1000) + varint(5) + varint(stack) + varint(3) + varint(weight))
+
+
+def live_object(stack, size):
+    return small_record(IDS["profiler.LiveObject"], varint(1000) + varint(5) + varint(stack) + varint(3) + varint(size) + varint(900))
+
+
+def setting(name, value, about="jdk.ExecutionSample"):
+    return record(IDS["jdk.ActiveSetting"], varint(1000) + varint(IDS[about]) + text(name) + text(value))
+
+
+def chunk(number, events, methods, stacks, strings={}, more={}):
     """The number'th of a recording: each goes on where the one before it ended."""
     description = metadata()
     body = description + b"".join(events)
-    table = pools(methods, stacks, strings)
-    return b"FLR\0" + struct.pack(">HHQQQQQQQI", 2, 1, 68 + len(body) + len(table), 68 + len(body), 68, START_NS + number * CHUNK_NS, CHUNK_NS,
-                                  number * CHUNK_NS, 1_000_000_000, 1) + body + table
+    table = pools(methods, stacks, strings, more)
+    return closed(number, body + table, 68 + len(body))
+
+
+def closed(number, records, pool_at):
+    """Records, the first of which is the metadata, as a chunk."""
+    return b"FLR\0" + struct.pack(">HHQQQQQQQI", 2, 1, 68 + len(records), pool_at, 68, START_NS + number * CHUNK_NS, CHUNK_NS,
+                                  number * CHUNK_NS, 1_000_000_000, 1) + records
