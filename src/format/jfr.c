@@ -181,7 +181,7 @@ static void add_notes(struct jfr_reading *f)
     struct profile *p = f->world.p;
     char text[240], cut[60] = "";
     if (f->n_cut_bytes) snprintf(cut, sizeof cut, " (%zu bytes at hand)", f->n_cut_bytes);
-    if (f->n_open_chunks || f->n_cut_bytes) {
+    if (f->n_open_chunks) {
         snprintf(text, sizeof text,
                  "jfr: the recording was not closed or is cut (%zu of %zu chunks): their complete events are "
                  "here, what came after them%s is not",

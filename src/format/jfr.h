@@ -497,7 +497,8 @@ struct jfr_reading {
     uint32_t left_out, met; /* as jfr_events has them */
     char event[64];         /* the first that was counted instead of time; "": none */
     bool has_other_events;
-    size_t n_chunks, n_open_chunks, n_lost_bytes, n_failed, n_cut_bytes;
+    size_t n_chunks, n_open_chunks; /* open: or cut, or its records are not whole up to its end */
+    size_t n_lost_bytes, n_failed, n_cut_bytes;
     size_t most_live_objects; /* of a chunk */
     size_t n_doubled_chunks;  /* that tell allocations in two ways */
     const uint8_t *dropped;   /* pages before this are given back already */

@@ -317,6 +317,7 @@ void jfr_read_chunk(struct jfr_reading *f, const struct jfr_chunk *c, bool setti
     struct jfr_types *types = &f->types;
     f->dropped = c->data;
     bool has_index = !c->is_open && types_by_index(c, types), is_known = has_index;
+    bool is_whole = true;
     if (!is_known) is_known = types_by_walking(c, types);
     if (is_known) {
         struct events all = {.f = f, .chunk = c, .types = types, .has_index = has_index};
@@ -339,11 +340,12 @@ void jfr_read_chunk(struct jfr_reading *f, const struct jfr_chunk *c, bool setti
         mem_free(naming.homeless);
         follow_blocks(f, joined->blocks, joined->n_blocks);
         f->n_cut_bytes += (size_t)(c->data + c->size - until);
+        is_whole = until == c->data + c->size;
         events_end(&all);
     } else {
         f->n_lost_bytes += c->size;
     }
-    if (!has_index) f->n_open_chunks++;
+    if (!has_index || !is_whole) f->n_open_chunks++;
     jfr_pools_clear(&f->pools);
     jfr_programs_free(types);
     jfr_drop_behind(f, c->data + c->size, 1);

@@ -306,10 +306,12 @@ static void set_event(struct jfr_settings *s, const char *event)
     static const char *const clocks[] = {"cpu", "ctimer", "itimer", "wall", "cpu-clock", "task-clock"};
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++)
         if (!strcmp(event, clocks[i])) event = "";
-    if (!strcmp(s->event, event)) return;
-    snprintf(s->event, sizeof s->event, "%s", event);
-    for (char *c = s->event; *c; c++)
-        if (*c <= ' ' || *c > '~') *c = '_'; /* it names a column */
+    char column[sizeof s->event];
+    snprintf(column, sizeof column, "%s", event);
+    for (char *c = column; *c; c++)
+        if (*c <= ' ' || *c > '~') *c = '_';
+    if (!strcmp(s->event, column)) return;
+    memcpy(s->event, column, sizeof column);
     s->n_changes++;
 }
 
