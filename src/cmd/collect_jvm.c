@@ -269,9 +269,7 @@ static int collect_in_turn(const struct jvm_proc *proc, const struct jvm_collect
         int rc = jvm_collect(proc, options, got, err);
         if (rc != ERR_BUSY || is_interrupted || clock_monotonic_ns() >= until_ns) return rc;
         if (!is_told && !a->quiet)
-            fprintf(stderr,
-                    "the JVM %d is being profiled already; waiting for its end, at most %g s (--wait)\n",
-                    (int)proc->pid, a->wait_s);
+            fprintf(stderr, "%s; waiting for that, at most %g s (--wait)\n", err->text, a->wait_s);
         is_told = true;
         poll(NULL, 0, LOOK_MS);
     }

@@ -374,7 +374,7 @@ int jvm_asprof_start(struct jvm_asprof *as, const struct jvm_collect_options *o,
     if (running)
         return err_set(
             err, ERR_BUSY,
-            "the JVM %d is being profiled by somebody else; that session is left alone. Try again later",
+            "the JVM %d is being profiled by somebody else; that session is left alone; try again later",
             (int)as->proc->pid);
     struct buf text = {0};
     buf_printf(&text, "start,quiet,loglevel=error,log=%s/log,cstack=vm", as->ws->seen);
@@ -396,7 +396,7 @@ int jvm_asprof_start(struct jvm_asprof *as, const struct jvm_collect_options *o,
     if (result && strstr(log, "already"))
         return err_set(
             err, ERR_BUSY,
-            "the JVM %d is being profiled by somebody else; that session is left alone. Try again later",
+            "the JVM %d is being profiled by somebody else; that session is left alone; try again later",
             (int)as->proc->pid);
     if (result)
         return err_set(err, ERR_UNSUPPORTED, "async-profiler did not start in JVM %d (code %d): %.200s",
