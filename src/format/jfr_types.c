@@ -351,11 +351,11 @@ static void skip_struct(const struct jfr_types *types, const struct jfr_type *ty
         rd_fail(r);
         return;
     }
-    const struct jfr_field *f = types->fields + type->first_field;
     for (uint32_t i = 0; i < type->n_fields && !r->bad; i++) {
-        uint64_t n = f[i].is_array ? jfr_varint(r) : 1;
-        if (f[i].is_array && n > rd_left(r)) rd_fail(r);
-        for (uint64_t k = 0; k < n && !r->bad; k++) skip_value(types, f[i].op, f[i].type, r, depth);
+        const struct jfr_field *f = &types->fields[type->first_field + i];
+        uint64_t n = f->is_array ? jfr_varint(r) : 1;
+        if (f->is_array && n > rd_left(r)) rd_fail(r);
+        for (uint64_t k = 0; k < n && !r->bad; k++) skip_value(types, f->op, f->type, r, depth);
     }
 }
 
