@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/config.h"
+#include "agent/deadline.h"
 #include "agent/hot/sampler.h"
 #include "agent/kinds.h"
 #include "agent/labels.h"
@@ -189,8 +189,8 @@ PUBLIC void pp_agent_stop(void)
     if (started) {
         calls_cancel();
         server_stop();
-        for (int i = 0; i < STOP_LIMIT_MS && calls_are_left(); i++)
-            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        int64_t deadline_ns = deadline_after_ms(STOP_LIMIT_MS);
+        while (calls_are_left() && deadline_lets_sleep_us(deadline_ns, 1000)) continue;
         kinds_agent_stopped();
     }
     pthread_mutex_unlock(&lock);

@@ -7,25 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/bell.h"
+#include "agent/hot/clock.h"
 #include "agent/mappings.h"
 #include "agent/symbols.h"
 #include "agent/threads.h"
 
-#define SHARED_MS 1000 /* who asks for the same so soon after it began gets the same */
+#define SHARED_NS 1000000000 /* who asks for the same so soon after it began gets the same */
 
 static struct job jobs[JOBS_MAX];
 static pthread_mutex_t form_lock = PTHREAD_MUTEX_INITIALIZER; /* over is_closed and wanted */
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void ring(struct job *j)
 {
@@ -154,7 +147,7 @@ int jobs_capture(const struct kind *k, const struct kind_options *options, enum 
         bool same = j->options.seconds == options->seconds && j->options.rate == options->rate &&
                     j->options.has_seconds == options->has_seconds && j->options.legacy == options->legacy &&
                     j->options.raw == options->raw && (k->is_capture || !strcmp(j->query, options->query));
-        if (same && now_ms() - j->begin_ms < SHARED_MS && join(j, form)) {
+        if (same && clock_now_ns() - j->begin_ns < SHARED_NS && join(j, form)) {
             *ret_job = j;
             return 0;
         }
@@ -165,7 +158,7 @@ int jobs_capture(const struct kind *k, const struct kind_options *options, enum 
     j->options = *options;
     snprintf(j->query, sizeof j->query, "%s", options->query);
     j->options.query = j->query;
-    j->begin_ms = now_ms();
+    j->begin_ns = clock_now_ns();
     j->wanted[form] = true;
     return start(j, run_capture, ret_job, err);
 }

@@ -24,7 +24,7 @@ struct job {
     char verb[32];           /* of a control job */
     struct kind_options options;
     char query[2048];
-    int64_t begin_ms;         /* of a capture, on the clock that never jumps */
+    int64_t begin_ns;         /* of a capture, on the clock that never jumps */
     bool wanted[JOB_N_FORMS]; /* until is_closed under a lock */
     _Atomic bool cancel;
     bool is_closed;           /* forms can no longer be added */

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "agent/capture.h"
+#include "agent/hot/clock.h"
 #include "agent/kinds.h"
 #include "agent/tables.h"
 
@@ -32,10 +33,10 @@ struct session { /* of a capture kind, by its number */
 };
 static struct session sessions[KINDS_MAX] = {[0 ... KINDS_MAX - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
-static int64_t now_ns(clockid_t clock)
+static int64_t date_ns(void)
 {
     struct timespec t;
-    clock_gettime(clock, &t);
+    clock_gettime(CLOCK_REALTIME, &t);
     return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -53,7 +54,7 @@ static bool is_cancelled(const _Atomic bool *cancel)
 static void wait_until(int64_t end_ns, const _Atomic bool *cancel, const struct kind *k,
                        const struct session *s, const struct reader *r)
 {
-    for (int64_t left; (left = end_ns - now_ns(CLOCK_MONOTONIC)) > 0 && !is_cancelled(cancel);) {
+    for (int64_t left; (left = end_ns - clock_now_ns()) > 0 && !is_cancelled(cancel);) {
         nanosleep(&(struct timespec){.tv_nsec = left < TICK_NS ? left : TICK_NS}, NULL);
         tables_refresh();
         if (r && k->tick && atomic_load(&s->readers) == r) k->tick();
@@ -63,7 +64,7 @@ static void wait_until(int64_t end_ns, const _Atomic bool *cancel, const struct 
 /* Waits a little; false when that was long enough. */
 static bool waits_on(int64_t give_up_ns, const _Atomic bool *cancel)
 {
-    if (now_ns(CLOCK_MONOTONIC) >= give_up_ns || is_cancelled(cancel)) return false;
+    if (clock_now_ns() >= give_up_ns || is_cancelled(cancel)) return false;
     nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
     return true;
 }
@@ -71,7 +72,7 @@ static bool waits_on(int64_t give_up_ns, const _Atomic bool *cancel)
 static int snapshot(const struct kind *k, const struct kind_options *options, struct output *output,
                     struct err *err)
 {
-    *output = (struct output){.name = k->name, .time_ns = now_ns(CLOCK_REALTIME)};
+    *output = (struct output){.name = k->name, .time_ns = date_ns()};
     int status = k->snapshot(options, output, err);
     if (!status && (output->samples.failed || output->data.failed || output->raw.failed))
         status = err_set(err, ERR_LIMIT, "%s: the profile does not fit in memory", k->name);
@@ -88,7 +89,7 @@ static int enter(const struct kind *k, struct session *s, struct reader *r,
 {
     int status = 0;
     pthread_mutex_lock(&s->lock);
-    int64_t time_ns = now_ns(CLOCK_MONOTONIC);
+    int64_t time_ns = clock_now_ns();
     *ret_free_ns = 0;
     if (!s->readers) {
         status = k->start(options, err);
@@ -106,7 +107,7 @@ static int enter(const struct kind *k, struct session *s, struct reader *r,
                     k->name, left_ns < 0 ? 0 : (long long)(left_ns / 1000000000 + 1));
     }
     if (!status) {
-        r->begin_ns = now_ns(CLOCK_MONOTONIC);
+        r->begin_ns = clock_now_ns();
         r->end_ns = r->begin_ns + ns(options->seconds);
         r->next = s->readers;
         s->readers = r;
@@ -135,7 +136,7 @@ static int leave(const struct kind *k, struct session *s, struct reader *r,
     unlink_reader(s, r);
     bool is_last = !s->readers;
     if (is_last) k->stop();
-    int64_t duration_ns = now_ns(CLOCK_MONOTONIC) - r->begin_ns;
+    int64_t duration_ns = clock_now_ns() - r->begin_ns;
     int status = snapshot(k, &mine, output, err);
     if (!status) output->duration_ns = duration_ns;
     if (is_last && k->free_capture) k->free_capture();
@@ -149,12 +150,12 @@ static int capture_between(const struct kind *k, const struct kind_options *opti
 {
     struct session *s = &sessions[kind_number(k)];
     struct reader r = {0};
-    int64_t give_up_ns = now_ns(CLOCK_MONOTONIC) + ns(PATIENCE_S), free_ns;
+    int64_t give_up_ns = clock_now_ns() + ns(PATIENCE_S), free_ns;
     int status;
     do status = enter(k, s, &r, options, &free_ns, err);
     while (status == ERR_BUSY && free_ns < give_up_ns && waits_on(give_up_ns, cancel));
     if (status) return status;
-    int64_t begin_ns = now_ns(CLOCK_REALTIME);
+    int64_t begin_ns = date_ns();
     wait_until(r.end_ns, cancel, k, s, &r);
     status = leave(k, s, &r, options, output, err);
     if (!status) output->time_ns = begin_ns;
@@ -169,7 +170,7 @@ static int capture_difference(const struct kind *k, const struct kind_options *o
     struct output begin;
     int status = snapshot(k, options, &begin, err);
     if (status) return status;
-    wait_until(now_ns(CLOCK_MONOTONIC) + ns(options->seconds), cancel, k, NULL, NULL);
+    wait_until(clock_now_ns() + ns(options->seconds), cancel, k, NULL, NULL);
     status = snapshot(k, options, output, err);
     if (!status) {
         status = output_subtract(output, &begin, err);
@@ -185,7 +186,7 @@ int kind_capture(const struct kind *k, const struct kind_options *options, const
     if (k->is_capture) return capture_between(k, options, cancel, output, err);
     int status;
     if (!options->has_seconds || options->seconds <= 0) {
-        int64_t give_up_ns = now_ns(CLOCK_MONOTONIC) + ns(PATIENCE_S);
+        int64_t give_up_ns = clock_now_ns() + ns(PATIENCE_S);
         do status = snapshot(k, options, output, err);
         while (status == ERR_BUSY && waits_on(give_up_ns, cancel));
         return status;

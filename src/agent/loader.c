@@ -5,34 +5,33 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <time.h>
 
+#include "agent/deadline.h"
 #include "agent/threads.h"
 
 #define STEP_US       100
-#define FORK_WAITS_US 200000
-#define WE_WAIT_US    2000000
+#define FORK_WAITS_MS 200
+#define WE_WAIT_MS    2000
 
 static _Atomic int n_inside, n_forking;
+static _Atomic bool is_stuck; /* a fork has waited in vain for those inside: the next ones need not */
 static _Thread_local int inside_here, forking_here; /* of them, this thread: it cannot wait for itself */
 
-static bool waits_on(unsigned *waited_us, unsigned limit_us)
+static void leave(void)
 {
-    if (*waited_us >= limit_us) return false;
-    nanosleep(&(struct timespec){.tv_nsec = STEP_US * 1000}, NULL);
-    *waited_us += STEP_US;
-    return true;
+    if (atomic_fetch_sub(&n_inside, 1) == 1) atomic_store(&is_stuck, false);
 }
 
 void loader_begin(void)
 {
     THREADS_NOT_CANCELLED;
-    unsigned waited_us = 0;
+    int64_t deadline_ns = 0;
     for (;;) {
         atomic_fetch_add(&n_inside, 1);
         if (atomic_load(&n_forking) <= forking_here) break;
-        atomic_fetch_sub(&n_inside, 1);
-        if (waits_on(&waited_us, WE_WAIT_US)) continue;
+        leave();
+        if (!deadline_ns) deadline_ns = deadline_after_ms(WE_WAIT_MS);
+        if (deadline_lets_sleep_us(deadline_ns, STEP_US)) continue;
         atomic_fetch_add(&n_inside, 1);
         break;
     }
@@ -42,17 +41,23 @@ void loader_begin(void)
 void loader_end(void)
 {
     inside_here--;
-    atomic_fetch_sub(&n_inside, 1);
+    leave();
 }
 
 void loader_before_fork(void)
 {
     THREADS_NOT_CANCELLED;
     int saved = errno;
-    unsigned waited_us = 0;
     forking_here++;
     atomic_fetch_add(&n_forking, 1);
-    while (atomic_load(&n_inside) > inside_here && waits_on(&waited_us, FORK_WAITS_US)) continue;
+    if (!atomic_load(&is_stuck)) {
+        int64_t deadline_ns = deadline_after_ms(FORK_WAITS_MS);
+        while (atomic_load(&n_inside) > inside_here)
+            if (!deadline_lets_sleep_us(deadline_ns, STEP_US)) {
+                atomic_store(&is_stuck, true);
+                break;
+            }
+    }
     errno = saved;
 }
 
@@ -67,4 +72,5 @@ void loader_forked(void)
     forking_here = 0;
     atomic_store(&n_forking, 0);
     atomic_store(&n_inside, inside_here);
+    atomic_store(&is_stuck, false);
 }

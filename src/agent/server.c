@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "agent/bell.h"
+#include "agent/deadline.h"
 #include "agent/http_request.h"
 #include "agent/listen.h"
 #include "agent/own_fd.h"
@@ -59,9 +60,7 @@ static _Atomic bool stopping, running;
 
 static int64_t now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return clock_now_ns() / 1000000;
 }
 
 static void drop_response(struct connection *c)
@@ -390,7 +389,9 @@ static void *serve(void *argument)
     end_service();
     /* What they asked for is cancelled; what is past that (a control verb, the search for names) ends soon.
      */
-    for (int64_t end = now_ms() + JOBS_LIMIT_MS; jobs_running() && now_ms() < end;) pause_ms(1);
+    for (int64_t end_ns = deadline_after_ms(JOBS_LIMIT_MS);
+         jobs_running() && deadline_lets_sleep_us(end_ns, 1000);)
+        continue;
     atomic_store(&running, false);
     return NULL;
 }
@@ -434,7 +435,8 @@ int server_port(void)
 void server_stop(void)
 {
     atomic_store(&stopping, true);
-    for (int64_t end = now_ms() + STOP_LIMIT_MS; atomic_load(&running) && now_ms() < end; pause_ms(1))
+    for (int64_t end_ns = deadline_after_ms(STOP_LIMIT_MS);
+         atomic_load(&running) && deadline_lets_sleep_us(end_ns, 1000);)
         bell_ring();
 }
 

@@ -1,4 +1,5 @@
 /* lock_wait.c - one wait: how long, whether it is sampled, on whose stack (see lock_hook.h). */
+#include "agent/hot/clock.h"
 #include "agent/hot/heap_hook.h" /* hook_owns: all hooks lie in one section */
 #include "agent/hot/lock_hook.h"
 #include "agent/hot/unwind.h"
@@ -14,13 +15,6 @@ _Atomic bool lock_active;
 _Atomic uint64_t lock_period_ns = 1000000;
 _Atomic uint64_t lock_seed = 0x13198a2e03707344u;
 __thread struct lock_thread lock_thread __attribute__((tls_model("initial-exec")));
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void draw(struct lock_thread *t)
 {
@@ -53,7 +47,7 @@ HOOK_TEXT void lock_wait_begin(struct lock_wait *w, enum lock_kind kind, const v
     struct lock_thread *t = &lock_thread;
     if (t->poisson.random == 0) draw(t);
     *w = (struct lock_wait){.kind = kind, .function = function, .stack = STACK_NONE};
-    w->begin_ns = now_ns();
+    w->begin_ns = clock_now_ns();
     if (kind != LOCK_COND && t->poisson.left <= REACH_WAITS * t->usual_ns + REACH_NS) take_stack(w);
 }
 
@@ -61,7 +55,7 @@ HOOK_TEXT void lock_wait_begin(struct lock_wait *w, enum lock_kind kind, const v
 HOOK_TEXT void lock_wait_end(struct lock_wait *w)
 {
     struct lock_thread *t = &lock_thread;
-    int64_t waited_ns = now_ns() - w->begin_ns;
+    int64_t waited_ns = clock_now_ns() - w->begin_ns;
     if (waited_ns < 1) waited_ns = 1;
     t->usual_ns += (waited_ns - t->usual_ns) / 8;
     t->poisson.left -= waited_ns;
