@@ -62,18 +62,18 @@ void capture_end(struct capture *c)
     tables_release();
 }
 
-void capture_free(struct capture *c)
+bool capture_free(struct capture *c)
 {
-    if (!c->is_kept) {
-        pages_unmap(c->table, c->table_bytes);
-        pages_unmap(c->counts, CAPTURE_MAX_THREADS * sizeof *c->counts);
-        pages_unmap(c->pcs, PCS_BYTES);
-        pages_unmap(c->threads, CAPTURE_MAX_THREADS * sizeof *c->threads);
-        pages_unmap(c->index_of, THREADS_MAX_TIDS * sizeof *c->index_of);
-        pages_unmap(c->name_of, THREADS_MAX_TIDS * sizeof *c->name_of);
-        pages_buf_free(&c->names);
-    }
+    if (c->is_kept) return false;
+    pages_unmap(c->table, c->table_bytes);
+    pages_unmap(c->counts, CAPTURE_MAX_THREADS * sizeof *c->counts);
+    pages_unmap(c->pcs, PCS_BYTES);
+    pages_unmap(c->threads, CAPTURE_MAX_THREADS * sizeof *c->threads);
+    pages_unmap(c->index_of, THREADS_MAX_TIDS * sizeof *c->index_of);
+    pages_unmap(c->name_of, THREADS_MAX_TIDS * sizeof *c->name_of);
+    pages_buf_free(&c->names);
     *c = (struct capture){0};
+    return true;
 }
 
 int64_t capture_thread_find(const struct capture *c, uint32_t tid)

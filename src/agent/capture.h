@@ -63,10 +63,11 @@ struct capture_mark {
 
 /* Holds the unwind tables, takes the signal, makes the table and lets the handler see it. */
 int capture_begin(struct capture *c, unsigned which, const struct kind_options *options, struct err *err);
-/* Nobody counts any more who asked sampler_of[].table inside sampler_epoch, when this returns. The table
- * stays. */
+/* Nobody counts any more who asked sampler_of[].table inside sampler_epoch, when this returns; or somebody
+ * did not come out for two seconds, then it is kept. The table stays. */
 void capture_end(struct capture *c);
-void capture_free(struct capture *c);
+/* False: it is kept, `c` and all that it points to may be read and written for ever. */
+bool capture_free(struct capture *c);
 
 int64_t capture_thread_find(const struct capture *c, uint32_t tid); /* index, or -1 */
 int64_t capture_thread_add(struct capture *c, uint32_t tid);        /* index, or -1 when there are too many */

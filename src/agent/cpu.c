@@ -30,8 +30,10 @@
 /* Over `now`: the capture, its threads. The host's threads never wait for it: one that begins while it is
  * taken is left to the next scan, one that ends does without it (inside sampler_epoch, as handlers do). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct capture now;
-static _Atomic bool running;
+static struct capture *now; /* NULL: none, or all of it has been told */
+/* `now` while it runs, else NULL. Who works without the lock reads it once: it stays what it was until they
+ * are done, however long they are given no CPU. */
+static _Atomic(struct capture *) running;
 static bool uses_events;
 
 static pthread_mutex_t scanning = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock`; over the next three */
@@ -100,42 +102,43 @@ static void disarm(struct capture_thread *t)
  * its samples are due from its birth. */
 static void meet(uint32_t tid, int64_t born_within_ns)
 {
-    int64_t index = capture_thread_add(&now, tid);
+    int64_t index = capture_thread_add(now, tid);
     if (index < 0) {
         tallies[LOST_THREADS]++;
         return;
     }
-    if (!arm(&now, (uint32_t)index) && errno != ESRCH && errno != EINVAL) tallies[LOST_THREADS]++;
-    struct capture_thread *t = &now.threads[index];
+    if (!arm(now, (uint32_t)index) && errno != ESRCH && errno != EINVAL) tallies[LOST_THREADS]++;
+    struct capture_thread *t = &now->threads[index];
     if (t->begin_cpu_ns > 0 && t->begin_cpu_ns <= born_within_ns) {
-        now.counts[index].first_due_ns -= t->begin_cpu_ns;
+        now->counts[index].first_due_ns -= t->begin_cpu_ns;
         t->begin_cpu_ns = 0;
     }
     atomic_store(&t->is_free, true);
 }
 
 /* How many samples are due on a clock that shows cpu_ns. */
-static int64_t due(int64_t cpu_ns, int64_t first_due_ns)
+static int64_t due(const struct capture *c, int64_t cpu_ns, int64_t first_due_ns)
 {
-    return cpu_ns < first_due_ns ? 0 : 1 + (cpu_ns - first_due_ns) / now.period_ns;
+    return cpu_ns < first_due_ns ? 0 : 1 + (cpu_ns - first_due_ns) / c->period_ns;
 }
 
 /* How many samples of a thread were due by its clock, less those that came; none up to `at_most`, for what
  * may still be under way. */
-static uint64_t missing(uint32_t index, int64_t end_cpu_ns, int64_t at_most)
+static uint64_t missing(const struct capture *c, uint32_t index, int64_t end_cpu_ns, int64_t at_most)
 {
-    const struct capture_thread *t = &now.threads[index];
+    const struct capture_thread *t = &c->threads[index];
     if ((!t->has_timer && t->event.fd < 0 && !t->rests) || end_cpu_ns <= 0 || t->begin_cpu_ns < 0) return 0;
-    int64_t came = (int64_t)(atomic_load(&now.counts[index].n_samples) - t->n_before);
-    int64_t n = due(end_cpu_ns, now.counts[index].first_due_ns) - came;
+    int64_t came = (int64_t)(atomic_load(&c->counts[index].n_samples) - t->n_before);
+    int64_t n = due(c, end_cpu_ns, c->counts[index].first_due_ns) - came;
     return n > at_most ? (uint64_t)n : 0;
 }
 
 /* The same of a thread that is not sampled any more, when its tail has been counted. */
-static uint64_t lost_of(uint32_t index, int64_t end_cpu_ns, int64_t at_most, const struct threads_end *end)
+static uint64_t lost_of(struct capture *c, uint32_t index, int64_t end_cpu_ns, int64_t at_most,
+                        const struct threads_end *end)
 {
-    uint64_t n = missing(index, end_cpu_ns, 0);
-    if (n && now.threads[index].has_timer && cpu_tail_count(&now, index, n, end)) {
+    uint64_t n = missing(c, index, end_cpu_ns, 0);
+    if (n && c->threads[index].has_timer && cpu_tail_count(c, index, n, end)) {
         tallies[TAILS] += n;
         return 0;
     }
@@ -146,7 +149,7 @@ static uint64_t lost_of(uint32_t index, int64_t end_cpu_ns, int64_t at_most, con
  */
 static int64_t slack(void)
 {
-    return 2 + 8000000 / now.period_ns;
+    return 2 + 8000000 / now->period_ns;
 }
 
 /* In a handler, ours too, a thread blocks all signals for a moment, and on a busy machine it may be met there
@@ -164,18 +167,18 @@ static bool is_sure_to_block(struct capture_thread *t, uint64_t n_samples, int64
  * lost. It may block the signal, or let it through again, at any time. */
 static void follow_mask(uint32_t index, int64_t cpu_ns)
 {
-    struct capture_thread *t = &now.threads[index];
+    struct capture_thread *t = &now->threads[index];
     struct threads_status status;
-    if (!threads_status(now.counts[index].tid, &status)) return;
+    if (!threads_status(now->counts[index].tid, &status)) return;
     t->blocked = status.blocked;
     bool takes_event = uses_events && !threads_blocks(t->blocked, event_signal),
-         takes_timer = !threads_blocks(t->blocked, now.signal_number);
+         takes_timer = !threads_blocks(t->blocked, now->signal_number);
     bool seems_to_block = (t->has_timer && !takes_timer) || (t->event.fd >= 0 && !takes_event);
-    uint64_t n_samples = atomic_load(&now.counts[index].n_samples);
+    uint64_t n_samples = atomic_load(&now->counts[index].n_samples);
     if (t->rests && (takes_event || takes_timer)) {
-        tallies[LOST_BLOCKED] += missing(index, cpu_ns, 0);
+        tallies[LOST_BLOCKED] += missing(now, index, cpu_ns, 0);
         t->n_before = n_samples;
-        arm(&now, index);
+        arm(now, index);
     } else if (seems_to_block && is_sure_to_block(t, n_samples, cpu_ns)) {
         disarm(t);
         t->rests = true;
@@ -185,7 +188,7 @@ static void follow_mask(uint32_t index, int64_t cpu_ns)
 
 static void look_at_mask(uint32_t index, int64_t cpu_ns)
 {
-    struct capture_thread *t = &now.threads[index];
+    struct capture_thread *t = &now->threads[index];
     if (!atomic_exchange(&t->is_free, false)) return; /* it ends */
     follow_mask(index, cpu_ns);
     atomic_store(&t->is_free, true);
@@ -196,25 +199,25 @@ static void look_at_mask(uint32_t index, int64_t cpu_ns)
 #define MASKS_AT_ONCE 64
 static bool is_masks_turn(uint32_t index)
 {
-    uint32_t n_turns = 1 + now.n_threads / MASKS_AT_ONCE;
+    uint32_t n_turns = 1 + now->n_threads / MASKS_AT_ONCE;
     return n_scans / CLOCKS_EVERY % n_turns == index % n_turns;
 }
 
 /* Of a thread that is gone, or will be sampled no more, unless it has counted that itself. */
 static uint64_t lost_at_end(uint32_t index)
 {
-    struct capture_thread *t = &now.threads[index];
+    struct capture_thread *t = &now->threads[index];
     int64_t end_cpu_ns = atomic_load(&t->end_cpu_ns);
     if (atomic_load(&t->has_ended)) return 0;
-    return lost_of(index, end_cpu_ns ? end_cpu_ns : t->last_cpu_ns, slack(), NULL);
+    return lost_of(now, index, end_cpu_ns ? end_cpu_ns : t->last_cpu_ns, slack(), NULL);
 }
 
 /* The thread is gone. */
 static void retire(uint32_t index)
 {
     tallies[LOST_ENDED] += lost_at_end(index);
-    disarm(&now.threads[index]);
-    capture_thread_remove(&now, index);
+    disarm(&now->threads[index]);
+    capture_thread_remove(now, index);
 }
 
 /* ---- scans: threads that came and went without a word */
@@ -242,7 +245,7 @@ static bool lock_running(void)
 static void mark_unseen(void)
 {
     if (!lock_running()) return;
-    for (uint32_t i = 0; i < now.n_threads; i++) now.threads[i].seen = false; /* a new one is seen */
+    for (uint32_t i = 0; i < now->n_threads; i++) now->threads[i].seen = false; /* a new one is seen */
     pthread_mutex_unlock(&lock);
 }
 
@@ -252,9 +255,9 @@ static void meet_listed(int64_t since_last_ns)
     const uint32_t *tids = (const uint32_t *)(const void *)listed.data;
     for (size_t i = 0, n = listed.size / sizeof *tids; i < n && lock_running();) {
         for (size_t end = i + LISTED_AT_ONCE; i < n && i < end; i++) {
-            int64_t index = capture_thread_find(&now, tids[i]);
+            int64_t index = capture_thread_find(now, tids[i]);
             if (index >= 0)
-                now.threads[index].seen = true;
+                now->threads[index].seen = true;
             else
                 meet(tids[i], since_last_ns);
         }
@@ -265,12 +268,12 @@ static void meet_listed(int64_t since_last_ns)
 static void look_through(bool reads_clocks)
 {
     if (!lock_running()) return;
-    for (uint32_t i = 0; i < now.n_threads; i++) {
-        struct capture_thread *t = &now.threads[i];
+    for (uint32_t i = 0; i < now->n_threads; i++) {
+        struct capture_thread *t = &now->threads[i];
         bool has_ended = t->used && atomic_load(&t->has_ended);
         bool looks_again = t->rests || t->seemed_cpu_ns;
         if (!t->used || (t->seen && !has_ended && !looks_again && !reads_clocks)) continue;
-        uint32_t tid = now.counts[i].tid;
+        uint32_t tid = now->counts[i].tid;
         int64_t cpu_ns = threads_cpu_ns(tid);
         bool is_another = cpu_ns >= 0 && cpu_ns < t->last_cpu_ns; /* its number was given away */
         /* A list may miss a thread, when others end meanwhile; one of ours is in none. */
@@ -312,7 +315,7 @@ static void thread_started(uint32_t tid)
         unmet_in = atomic_load(&capture_number);
     } else {
         if (running) {
-            int64_t index = capture_thread_find(&now, tid);
+            int64_t index = capture_thread_find(now, tid);
             if (index >= 0) retire((uint32_t)index); /* another one, which left without a word */
             meet(tid, 0);
         }
@@ -322,10 +325,10 @@ static void thread_started(uint32_t tid)
 }
 
 /* One that ends before any scan has found it: as many samples as one of that length deserves. */
-static void count_unmet(uint32_t tid, int64_t cpu_ns, const struct threads_end *end)
+static void count_unmet(struct capture *c, uint32_t tid, int64_t cpu_ns, const struct threads_end *end)
 {
-    uint64_t n = (uint64_t)due(cpu_ns, 1 + (int64_t)(random_number() % (uint64_t)now.period_ns));
-    if (n) tallies[cpu_tail_count_unmet(&now, tid, n, end) ? TAILS : LOST_ENDED] += n;
+    uint64_t n = (uint64_t)due(c, cpu_ns, 1 + (int64_t)(random_number() % (uint64_t)c->period_ns));
+    if (n) tallies[cpu_tail_count_unmet(c, tid, n, end) ? TAILS : LOST_ENDED] += n;
 }
 
 /* Its entry, with its timer or event, is left to the next scan. */
@@ -335,17 +338,18 @@ static void thread_ended(uint32_t tid, const struct threads_end *end)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     unsigned ticket = epoch_enter(&sampler_epoch);
-    if (running && atomic_load(&sampler_of[SAMPLER_CPU].table)) {
-        int64_t cpu_ns = threads_cpu_ns(tid), index = capture_thread_find(&now, tid);
+    struct capture *c = atomic_load(&running);
+    if (c) {
+        int64_t cpu_ns = threads_cpu_ns(tid), index = capture_thread_find(c, tid);
         if (index >= 0) {
-            struct capture_thread *t = &now.threads[index];
+            struct capture_thread *t = &c->threads[index];
             atomic_store(&t->end_cpu_ns, cpu_ns);
             if (atomic_exchange(&t->is_free, false)) {
-                tallies[LOST_ENDED] += lost_of((uint32_t)index, cpu_ns, 0, end);
+                tallies[LOST_ENDED] += lost_of(c, (uint32_t)index, cpu_ns, 0, end);
                 atomic_store(&t->has_ended, true);
             }
         } else if (unmet_in == atomic_load(&capture_number)) {
-            count_unmet(tid, cpu_ns, end);
+            count_unmet(c, tid, cpu_ns, end);
         }
     }
     epoch_leave(&sampler_epoch, ticket);
@@ -355,7 +359,7 @@ static void thread_ended(uint32_t tid, const struct threads_end *end)
 static void call_late_threads(void)
 {
     pthread_mutex_lock(&lock);
-    if (running) cpu_late_call(&now);
+    if (running) cpu_late_call(now);
     pthread_mutex_unlock(&lock);
 }
 
@@ -365,20 +369,38 @@ static unsigned hz_of(const struct kind_options *options)
     return hz < 1 ? 1 : hz > MAX_HZ ? MAX_HZ : hz;
 }
 
+/* Under the lock. One that is kept (capture.h) is left as it is: some 140 MB of address space, and what of it
+ * was touched. */
+static void forget_capture(void)
+{
+    if (now && capture_free(now)) pages_unmap(now, sizeof *now);
+    now = NULL;
+}
+
+static int begin_capture(const struct kind_options *options, struct err *err)
+{
+    if (running) return err_set(err, ERR_BUSY, "a CPU profile is being taken");
+    forget_capture();
+    now = pages_map(sizeof *now);
+    if (!now) return err_set(err, ERR_LIMIT, "no memory for a capture");
+    int status = capture_begin(now, SAMPLER_CPU, options, err);
+    if (status) forget_capture();
+    return status;
+}
+
 static int cpu_start(const struct kind_options *options, struct err *err)
 {
     pthread_mutex_lock(&scanning);
     pthread_mutex_lock(&lock);
-    int status = running ? err_set(err, ERR_BUSY, "a CPU profile is being taken")
-                         : capture_begin(&now, SAMPLER_CPU, options, err);
+    int status = begin_capture(options, err);
     if (!status) {
-        now.period_ns = 1000000000 / hz_of(options);
+        now->period_ns = 1000000000 / hz_of(options);
         for (unsigned i = 0; i < N_TALLIES; i++) tallies[i] = 0;
         n_scans = 0;
         uses_events = cpu_event_allowed(&event_signal);
-        atomic_store(&sampler_of[SAMPLER_CPU].weight, now.period_ns);
+        atomic_store(&sampler_of[SAMPLER_CPU].weight, now->period_ns);
         atomic_fetch_add(&capture_number, 1);
-        running = true;
+        atomic_store(&running, now);
         threads_on_start(thread_started);
         threads_on_end(thread_ended);
         atomic_fetch_add(&threads_watched, 1);
@@ -386,7 +408,7 @@ static int cpu_start(const struct kind_options *options, struct err *err)
     pthread_mutex_unlock(&lock);
     if (!status) {
         scan();
-        if (!uses_events) cpu_late_start(call_late_threads, now.period_ns);
+        if (!uses_events) cpu_late_start(call_late_threads, now->period_ns);
     }
     pthread_mutex_unlock(&scanning);
     return status;
@@ -403,9 +425,9 @@ static void cpu_tick(void)
 static uint64_t missing_now(void)
 {
     uint64_t n = 0;
-    for (uint32_t i = 0; i < now.n_threads; i++)
-        if (now.threads[i].used && !atomic_load(&now.threads[i].has_ended))
-            n += missing(i, threads_cpu_ns(now.counts[i].tid), slack());
+    for (uint32_t i = 0; i < now->n_threads; i++)
+        if (now->threads[i].used && !atomic_load(&now->threads[i].has_ended))
+            n += missing(now, i, threads_cpu_ns(now->counts[i].tid), slack());
     return n;
 }
 
@@ -415,17 +437,17 @@ static void cpu_stop(void)
     pthread_mutex_lock(&scanning);
     scan();
     if (lock_running()) {
-        for (uint32_t i = 0; i < now.n_threads; i++) {
-            struct capture_thread *t = &now.threads[i];
+        for (uint32_t i = 0; i < now->n_threads; i++) {
+            struct capture_thread *t = &now->threads[i];
             if (!t->used) continue;
-            t->last_cpu_ns = threads_cpu_ns(now.counts[i].tid);
+            t->last_cpu_ns = threads_cpu_ns(now->counts[i].tid);
             cpu_event_silence(&t->event);
         }
         atomic_fetch_sub(&threads_watched, 1);
-        running = false;
-        capture_end(&now); /* and no handler is under way */
-        for (uint32_t i = 0; i < now.n_threads; i++) {
-            struct capture_thread *t = &now.threads[i];
+        atomic_store(&running, NULL);
+        capture_end(now); /* and no handler is under way */
+        for (uint32_t i = 0; i < now->n_threads; i++) {
+            struct capture_thread *t = &now->threads[i];
             if (!t->used) continue;
             tallies[LOST_BLOCKED] += lost_at_end(i);
             disarm(t);
@@ -448,7 +470,7 @@ static void read_tallies(uint64_t *ret_tallies)
 static struct capture_mark *cpu_mark(void)
 {
     pthread_mutex_lock(&lock);
-    struct capture_mark *mark = capture_mark(&now);
+    struct capture_mark *mark = capture_mark(now);
     if (mark) read_tallies(mark->tallies);
     pthread_mutex_unlock(&lock);
     return mark;
@@ -458,7 +480,7 @@ static struct capture_mark *cpu_mark(void)
 static bool cpu_fits(const struct kind_options *options)
 {
     unsigned least_hz = options->rate ? hz_of(options) : hz_of(options) / 2;
-    return now.period_ns <= 1000000000 / (least_hz ? least_hz : 1);
+    return now->period_ns <= 1000000000 / (least_hz ? least_hz : 1);
 }
 
 static int cpu_snapshot(const struct kind_options *options, struct output *o, struct err *err)
@@ -472,8 +494,8 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
     o->n_types = 2;
     o->period_type = o->types[1];
     pthread_mutex_lock(&lock);
-    o->period = now.period_ns;
-    capture_output(&now, since, false, o);
+    o->period = now->period_ns;
+    capture_output(now, since, false, o);
     read_tallies(n);
     pthread_mutex_unlock(&lock);
     for (unsigned i = 0; since && i < N_TALLIES; i++)
@@ -488,7 +510,7 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
         output_comment(o,
                        "lost: %llu samples that were due did not come (threads that block signal %d, or the "
                        "kernel's tick)",
-                       (unsigned long long)n[LOST_BLOCKED], uses_events ? event_signal : now.signal_number);
+                       (unsigned long long)n[LOST_BLOCKED], uses_events ? event_signal : now->signal_number);
     if (n[LOST_THREADS])
         output_comment(o, "lost: %llu threads got no timer", (unsigned long long)n[LOST_THREADS]);
     if (n[LOST_NO_ROOM])
@@ -511,7 +533,7 @@ static void cpu_free(void)
 {
     pthread_mutex_lock(&scanning);
     pthread_mutex_lock(&lock);
-    capture_free(&now);
+    forget_capture();
     pthread_mutex_unlock(&lock);
     pages_buf_free(&listed);
     pthread_mutex_unlock(&scanning);
@@ -523,13 +545,13 @@ static void cpu_forked(void)
     listed = (struct pages_buf){0};
     /* Timers are not inherited, descriptors of events are; the memory of the parent's capture is left alone.
      */
-    for (uint32_t i = 0; running && i < now.n_threads; i++) {
-        if (!now.threads[i].used || now.threads[i].event.fd < 0) continue;
-        atomic_store(&sampler_event_thread[now.threads[i].event.fd], 0);
-        cpu_event_close(&now.threads[i].event);
+    for (uint32_t i = 0; running && i < now->n_threads; i++) {
+        if (!now->threads[i].used || now->threads[i].event.fd < 0) continue;
+        atomic_store(&sampler_event_thread[now->threads[i].event.fd], 0);
+        cpu_event_close(&now->threads[i].event);
     }
-    running = false;
-    now = (struct capture){0};
+    atomic_store(&running, NULL);
+    now = NULL;
     atomic_store(&sampler_of[SAMPLER_CPU].table, NULL);
     atomic_store(&threads_watched, 0);
     cpu_late_forked();

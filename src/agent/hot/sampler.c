@@ -18,8 +18,8 @@ _Thread_local uint32_t sampler_label_set, sampler_own_tid;
 
 /* The host's threads may have small stacks: the addresses go elsewhere, and nothing is walked where the end
  * is near. The kernel's own frame (1 to 3 KiB) and some 300 bytes until here nobody can spare them. */
-static void count(struct sampler *s, struct stack_table *table, struct sampler_thread *thread, int64_t n,
-                  enum sampler_state state, void *ucontext)
+static void count(struct sampler *s, struct stack_table *table, struct sampler_thread *thread, uint32_t index,
+                  int64_t n, enum sampler_state state, void *ucontext)
 {
     const ucontext_t *uc = ucontext;
     if (!safe_room(&uc->uc_stack, (uintptr_t)__builtin_frame_address(0), COUNT_STACK_BYTES)) {
@@ -27,7 +27,9 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
         atomic_fetch_add_explicit(&s->n_no_stack, (uint64_t)n, memory_order_relaxed);
         return;
     }
-    uintptr_t *pcs = s->pcs + (size_t)(thread - s->threads) * UNWIND_MAX_FRAMES;
+    /* By the index: s->threads may be another capture's by now, when this thread was given no CPU for long.
+     */
+    uintptr_t *pcs = s->pcs + (size_t)index * UNWIND_MAX_FRAMES;
     bool complete;
     unsigned n_pcs = unwind_context(ucontext, pcs, s->max_frames, &complete);
     if (!complete) atomic_fetch_add_explicit(&s->n_incomplete, 1, memory_order_relaxed);
@@ -76,7 +78,7 @@ static void handle_event(int fd, bool is_first, void *ucontext)
         struct sampler_thread *thread = &s->threads[index - 1];
         int64_t period_ns = atomic_load_explicit(&s->weight, memory_order_relaxed);
         int64_t n = samples_due(thread, period_ns);
-        if (n > 0) count(s, table, thread, n, SAMPLER_RUNNING, ucontext);
+        if (n > 0) count(s, table, thread, index - 1, n, SAMPLER_RUNNING, ucontext);
         if (is_first) {
             raw_syscall4(SYS_ioctl, fd, PERF_EVENT_IOC_PERIOD, (long)&period_ns, 0);
             raw_syscall4(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0, 0);
@@ -107,7 +109,7 @@ void sampler_handle(int signal_number, siginfo_t *info, void *ucontext)
             if (info->si_code == SI_QUEUE) atomic_store(&thread->is_called, false);
             n = samples_due(thread, atomic_load_explicit(&s->weight, memory_order_relaxed));
         }
-        if (n > 0) count(s, table, thread, n, state, ucontext);
+        if (n > 0) count(s, table, thread, index, n, state, ucontext);
     }
     epoch_leave(&sampler_epoch, ticket);
 }
