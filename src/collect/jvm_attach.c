@@ -242,7 +242,8 @@ static int wait_for_listener(struct attach *a, int *ret_fd)
         if (step_ns < 50000000) step_ns *= 2;
     }
     struct jvm_proc now;
-    bool had_time = clock_monotonic_ns() - begin_ns >= MIN_SILENCE_S * (int64_t)1000000000;
+    int64_t now_ns = clock_monotonic_ns();
+    bool had_time = now_ns >= a->deadline_ns && now_ns - begin_ns >= MIN_SILENCE_S * (int64_t)1000000000;
     if (rc == ERR_TIMEOUT && had_time && jvm_proc_read(a->proc->pid, &now, NULL) == 0 && now.state != 'T' &&
         now.state != 't')
         remember_silent(&now);

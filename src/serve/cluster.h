@@ -43,6 +43,7 @@ struct cluster_node {
 
     /* State, kept by the heartbeat. Times are milliseconds since 1970; 0: never. */
     bool alive;
+    bool jvm_has_crashed; /* while it was sampled */
     int64_t last_start_ms, last_heartbeat_ms;
     char error[200];  /* why it is not alive; "" when it is */
     char version[64]; /* as the node says; "" when it does not */
@@ -92,6 +93,11 @@ int cluster_type_set_switch(struct cluster *c, int32_t id, const char *type, boo
 void cluster_jvm_claim(struct cluster *c, int32_t id);
 void cluster_jvm_release(struct cluster *c, int32_t id);
 bool cluster_jvm_is_claimed(struct cluster *c, int32_t id);
+
+/* Known until this server ends: the JVM died of being sampled by async-profiler, as far as anybody can tell.
+ */
+void cluster_jvm_crashed(struct cluster *c, int32_t id);
+bool cluster_jvm_has_crashed(struct cluster *c, int32_t id);
 
 enum cluster_event {
     CLUSTER_NODE_ADDED,

@@ -102,6 +102,23 @@ bool cluster_jvm_is_claimed(struct cluster *c, int32_t id)
     return found;
 }
 
+void cluster_jvm_crashed(struct cluster *c, int32_t id)
+{
+    pthread_mutex_lock(&c->lock);
+    struct cluster_node *n = cluster_node_locked(c, id);
+    if (n) n->jvm_has_crashed = true;
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool cluster_jvm_has_crashed(struct cluster *c, int32_t id)
+{
+    pthread_mutex_lock(&c->lock);
+    struct cluster_node *n = cluster_node_locked(c, id);
+    bool has_crashed = n && n->jvm_has_crashed;
+    pthread_mutex_unlock(&c->lock);
+    return has_crashed;
+}
+
 static bool has_port(const struct cluster_node *n, int port)
 {
     return port > 0

@@ -295,22 +295,11 @@ void collector_jvm_crashed(struct collector *c, const struct cluster_node *node,
 {
     pthread_mutex_lock(&c->lock);
     struct member *m = member_of(c, node->id);
-    if (m) {
-        m->has_crashed = true;
-        m->rest_until_ms = monotonic_ms() + MAX_BACKOFF_MS;
-    }
+    if (m) m->rest_until_ms = monotonic_ms() + MAX_BACKOFF_MS;
     pthread_mutex_unlock(&c->lock);
+    cluster_jvm_crashed(c->cluster, node->id);
     server_log(LOG_WARN_, "node %d (%s): %s. It is left alone for %d minutes", node->id, node->name, why,
                MAX_BACKOFF_MS / 60000);
-}
-
-bool collector_jvm_has_crashed(struct collector *c, int32_t node)
-{
-    pthread_mutex_lock(&c->lock);
-    struct member *m = member_of(c, node);
-    bool has_crashed = m && m->has_crashed;
-    pthread_mutex_unlock(&c->lock);
-    return has_crashed;
 }
 
 void capture_arrived(struct capture *cap)
@@ -497,6 +486,7 @@ struct heartbeat {
 static void begin_anew(struct member *m)
 {
     int64_t now_ms = monotonic_ms();
+    if (m->rest_until_ms > now_ms) return; /* it crashed: that was no ordinary end */
     for (int t = 0; t < PROFILE_N_TYPES; t++) {
         struct task *k = &m->tasks[t];
         if (!k->backoff_ms) continue;
@@ -506,15 +496,16 @@ static void begin_anew(struct member *m)
     }
 }
 
-static void heartbeat_ended(struct collector *c, int32_t node, bool alive, const char *version,
-                            const char *error)
+/* A frontend beside this server may be missing while the node, the server itself, is alive. */
+static void heartbeat_ended(struct collector *c, int32_t node, bool alive, bool can_be_profiled,
+                            const char *version, const char *error)
 {
     pthread_mutex_lock(&c->lock);
     struct member *m = member_of(c, node);
     if (m) {
         m->heartbeat_running = false;
-        if (alive && m->was_dead) begin_anew(m);
-        m->was_dead = !alive;
+        if (can_be_profiled && m->was_dead) begin_anew(m);
+        m->was_dead = !can_be_profiled;
     }
     c->n_heartbeats++;
     pthread_cond_signal(&c->wake);
@@ -526,7 +517,7 @@ static void on_heartbeat(void *context, struct pull_result *r)
 {
     struct heartbeat *h = context;
     /* Any answer is a sign of life; what it serves is the captures' business. */
-    heartbeat_ended(h->collector, h->node.id, !r->code, r->server, r->code ? r->error : "");
+    heartbeat_ended(h->collector, h->node.id, !r->code, !r->code, r->server, r->code ? r->error : "");
     if (!r->code && cluster_node_is_followed(&h->node)) node_follow(h->collector, &h->node);
     mem_free(h);
 }
@@ -549,8 +540,9 @@ static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
     if (!node->port || node->is_self) {
         char error[200] = "";
         bool alive = jvm_is_alive(node, error, sizeof error);
+        bool can_be_profiled = alive;
         if (node->is_self) alive = tell_of_frontend(c, node, error);
-        heartbeat_ended(c, node->id, alive, "", error);
+        heartbeat_ended(c, node->id, alive, can_be_profiled, "", error);
         return;
     }
     struct heartbeat *h = mem_zalloc(sizeof *h);

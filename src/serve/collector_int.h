@@ -32,7 +32,6 @@ struct member { /* a node, as the collector sees it */
     /* A JVM that crashed while it was profiled is left alone for a while, and then profiled by its own flight
      * recorder, unless the settings say otherwise. */
     int64_t rest_until_ms; /* monotonic; 0: none */
-    bool has_crashed;
     int64_t heartbeat_due_ms;
     bool heartbeat_running, is_gone, was_dead;
     bool is_followed;          /* its new profiles are being fetched */
@@ -101,7 +100,6 @@ bool collector_gives_up(struct collector *c, int32_t node);
 /* The JVM of that node crashed while it was profiled: why is what was found of it. Before its captures end.
  */
 void collector_jvm_crashed(struct collector *c, const struct cluster_node *node, const char *why);
-bool collector_jvm_has_crashed(struct collector *c, int32_t node);
 void capture_arrived(struct capture *cap); /* hands it to a worker */
 void capture_ended(struct capture *cap, int code, const struct store_profile *p, const char *error);
 

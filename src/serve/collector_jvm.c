@@ -13,6 +13,7 @@
 #include "report/flame_html.h"
 #include "serve/archive.h"
 #include "serve/collector_int.h"
+#include "serve/jvm_settings.h"
 
 struct session {
     struct collector *collector;
@@ -175,15 +176,8 @@ static void *run_session(void *context)
             s->captures[i]->facts.seconds > o.duration_s ? s->captures[i]->facts.seconds : o.duration_s;
     }
     if (!(o.duration_s > 0)) o.duration_s = 1; /* the heap alone: what is alive of what was seen */
-    o.jstack_depth = (unsigned)cluster_setting_int(c->cluster, CONF_PROC_PROFILE_JSTACK_DEPTH);
-    o.alloc_interval_bytes = (uint64_t)cluster_setting_int(c->cluster, CONF_FE_ALLOC_INTERVAL_BYTES);
-    char *library = cluster_setting_text(c->cluster, CONF_ASYNC_PROFILER_LIB);
-    o.library = *library ? library : NULL;
-    char *engine = cluster_setting_text(c->cluster, CONF_FE_ENGINE);
-    int bad = jvm_engine_parse(engine, &o.engine, &err);
-    mem_free(engine);
-    if (o.engine == JVM_ENGINE_AUTO && collector_jvm_has_crashed(c, s->node.id))
-        o.engine = JVM_ENGINE_FLIGHT_RECORDER;
+    char *library;
+    int bad = jvm_settings_read(c->cluster, s->node.id, &o, &library, &err);
     if (!bad) bad = find_jvm(&s->node, &proc, &err);
     if (!bad) bad = jvm_collect(&proc, &o, &got, &err);
     if (bad == ERR_TIMEOUT && is_cancelled(s))

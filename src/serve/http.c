@@ -271,6 +271,8 @@ static enum MHD_Result send_answer(struct http_request *q, struct http_answer *a
     add(r, "Cross-Origin-Resource-Policy", "same-origin");
     add(r, "Content-Security-Policy", a->csp ? a->csp : "default-src 'none'; frame-ancestors 'none'");
     for (size_t i = 0; i < a->n_headers; i++) add(r, a->headers[i].name, a->headers[i].value);
+    if (a->location) add(r, "Location", a->location);
+    mem_free(a->location);
     enum MHD_Result rc = MHD_queue_response(q->connection, (unsigned)status, r);
     MHD_destroy_response(r);
     if (a->release) a->release(a->release_context);

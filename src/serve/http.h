@@ -53,6 +53,7 @@ struct http_answer {
         char name[40], value[600];
     } headers[6];
     size_t n_headers;
+    char *location;  /* where to go instead, of any length; NULL: none. Taken over */
     const char *csp; /* NULL: nothing may run */
     void *stream;    /* a response that goes on: struct MHD_Response *, made by the handler */
 };

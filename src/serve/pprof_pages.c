@@ -69,9 +69,8 @@ static void go_to_page(struct http_request *q, struct http_answer *a, const char
     add_parameter(&address, "t", http_query(q, "si"));
     a->status = 302;
     a->type = "text/plain; charset=utf-8";
-    http_add_header(a, "Location", "%.590s", buf_cstr(&address));
     buf_printf(&a->body, "%s\n", buf_cstr(&address));
-    buf_free(&address);
+    a->location = buf_take(&address);
 }
 
 static void add_escaped(struct buf *out, const char *text, size_t len)

@@ -12,6 +12,7 @@
 #include "collect/jvm_find.h"
 #include "serve/cluster.h"
 #include "serve/collector.h"
+#include "serve/jvm_settings.h"
 #include "store/store.h"
 #include "symbol/symbol.h"
 
@@ -181,16 +182,11 @@ static int jvm_profile(void *context, const struct sql_node *node, const char *t
         .events = !strcmp(type, "cpu")    ? JVM_EVENT_CPU
                   : !strcmp(type, "heap") ? JVM_EVENT_ALLOC | JVM_EVENT_LIVE
                                           : JVM_EVENT_LOCK,
-        .jstack_depth = (unsigned)cluster_setting_int(of(context), CONF_PROC_PROFILE_JSTACK_DEPTH),
-        .alloc_interval_bytes = (uint64_t)cluster_setting_int(of(context), CONF_FE_ALLOC_INTERVAL_BYTES),
         .is_cancelled = cancel ? cancel->is_asked : NULL,
         .context = cancel ? cancel->context : NULL,
     };
-    char *library = cluster_setting_text(of(context), CONF_ASYNC_PROFILER_LIB);
-    if (*library) options.library = library;
-    char *engine = cluster_setting_text(of(context), CONF_FE_ENGINE);
-    int rc = jvm_engine_parse(engine, &options.engine, err);
-    mem_free(engine);
+    char *library;
+    int rc = jvm_settings_read(of(context), n.id, &options, &library, err);
     if (!rc) rc = jvm_find(target, &proc, err);
     if (!rc) {
         cluster_jvm_claim(of(context), n.id);
@@ -202,6 +198,7 @@ static int jvm_profile(void *context, const struct sql_node *node, const char *t
         }
         cluster_jvm_release(of(context), n.id);
     }
+    if (got.jvm_crashed) cluster_jvm_crashed(of(context), n.id);
     if (!rc) *ret_profile = got.profile;
     mem_free(library);
     return rc;

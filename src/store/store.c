@@ -620,13 +620,18 @@ static int by_bucket(const void *a, const void *b)
     return x->t_ms < y->t_ms ? -1 : x->t_ms > y->t_ms;
 }
 
-/* Sums of different things are none: where the sample type changed within a bucket, the newer one counts. */
-static void add_total(struct store *s, const struct record *r, struct store_total *sum)
+/* Sums of different things are none: where the sample type changed within a bucket, the newer one counts. Nor
+ * is a sum without those whose total is not known (found on the disk, or of an older version): then there is
+ * none. */
+static void add_total(struct store *s, const struct record *r, bool is_first, struct store_total *sum)
 {
     struct store_total one;
     total_copy(s, r, &one);
-    if (!*one.type) return;
-    if (r->type != PROFILE_HEAP && !strcmp(one.type, sum->type)) one.value += sum->value;
+    bool is_gauge = r->type == PROFILE_HEAP;
+    if (*one.type && !is_first && !is_gauge) {
+        if (!*sum->type) return;
+        if (!strcmp(one.type, sum->type)) one.value += sum->value;
+    }
     *sum = one;
 }
 
@@ -654,7 +659,7 @@ size_t store_timeline(struct store *s, const struct store_query *q, int64_t buck
         b->profiles++;
         b->samples += r->samples > 0 ? r->samples : 0;
         b->bytes += r->size_bytes;
-        add_total(s, r, &b->total);
+        add_total(s, r, b->profiles == 1, &b->total);
     }
     pthread_mutex_unlock(&s->lock);
     idmap_free(&newest);

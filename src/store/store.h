@@ -124,8 +124,8 @@ struct store_bucket {
     int32_t node;
     enum profile_type type;
     int64_t t_ms, profiles, samples, bytes;
-    struct store_total
-        total; /* of a gauge (heap) the newest, of all others the sum, as when they are merged */
+    struct store_total total; /* of a gauge (heap) the newest, of all others the sum, as when they are merged;
+                                 none when one of them is not known */
 };
 /* Counts by time; buckets without profiles are left out. mem_free. */
 size_t store_timeline(struct store *s, const struct store_query *query, int64_t bucket_ms,

@@ -380,6 +380,7 @@ TEST(totals_over_time)
     put_total(s, PROFILE_HEAP, 1762000001000, 35, "inuse_space/bytes");
     put_total(s, PROFILE_HEAP, 1762000002000, 0, "inuse_space/bytes");
     put_total(s, PROFILE_WALL, 1762000001000, 5, ""); /* as of an older version */
+    put_total(s, PROFILE_WALL, 1762000002000, 6, "wall/nanoseconds");
     for (int restarts = 0; restarts < 2; restarts++) {
         REQUIRE(store_timeline(s, &all, 100000, &buckets) == 3);
         CHECK_INT(buckets[0].total.value, 70); /* added up, as the profiles are */
@@ -387,7 +388,7 @@ TEST(totals_over_time)
         CHECK_INT(buckets[1].type, PROFILE_HEAP);
         CHECK_INT(buckets[1].total.value, 0); /* the newest */
         CHECK_STR(buckets[1].total.type, "inuse_space/bytes");
-        CHECK_STR(buckets[2].total.type, "");
+        CHECK_STR(buckets[2].total.type, ""); /* not a part for the whole */
         mem_free(buckets);
         store_close(s);
         s = open_store();

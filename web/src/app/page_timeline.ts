@@ -9,10 +9,10 @@ import { go, linkTo, nodeLabel, problem, profilesIn, typeBadge, typeLabel, type 
 const RANGES: [string, Key, number][] = [["15m", "last15m", 900e3], ["1h", "last1h", 3600e3], ["6h", "last6h", 6 * 3600e3], ["24h", "last24h", 86400e3], ["7d", "last7d", 7 * 86400e3]];
 const LANE = 74, BAR = LANE - 26; // high
 
-// What the bars of a lane stand for: the total of the newest profile's sample type; of records of older servers, which lack it, the number of samples.
+// What the bars of a lane stand for: the total of the newest profile's sample type; where one lacks it (a record of an older server), the number of samples.
 function measure(s: Timeline["series"][number]): { name: string; of: (b: (typeof s.buckets)[number]) => number | undefined; text: (value: number) => string } {
   const type = s.buckets.reduce((last, b) => b.total_type ?? last, "");
-  if (!type) return { name: t("samples"), of: (b) => Math.max(b.samples, 0), text: (value) => formatCount(value) };
+  if (!type || s.buckets.some((b) => !b.total_type)) return { name: t("samples"), of: (b) => Math.max(b.samples, 0), text: (value) => formatCount(value) };
   const [name, unit = ""] = type.split("/");
   return { name, of: (b) => (b.total_type === type ? b.total : undefined), text: (value) => formatValue(value, unit) };
 }
