@@ -1,7 +1,6 @@
 /* capture.c - see capture.h. */
 #include "agent/capture.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/config.h"
@@ -104,7 +103,7 @@ int64_t capture_thread_add(struct capture *c, uint32_t tid)
     c->index_of[tid] = i + 1;
     threads_name(tid, c->threads[i].name);
     struct threads_status status;
-    threads_status(tid, &status);
+    threads_status(tid, c->status_text, &status);
     c->threads[i].blocked = status.blocked;
     if (status.has_filter) tables_filter_seen();
     return i;
@@ -113,7 +112,7 @@ int64_t capture_thread_add(struct capture *c, uint32_t tid)
 static void remember_name(struct capture *c, uint32_t tid, const char *name)
 {
     struct capture_name n = {.tid = tid};
-    snprintf(n.name, sizeof n.name, "%s", name);
+    memcpy(n.name, name, sizeof n.name);
     size_t count = c->names.size / sizeof n;
     if (count >= 65536) return;
     pages_buf_bytes(&c->names, &n, sizeof n);

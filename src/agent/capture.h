@@ -45,7 +45,8 @@ struct capture {
     struct pages_buf names;         /* of threads that ended: struct capture_name[] */
     int64_t period_ns;
     int signal_number;
-    bool is_kept; /* somebody may still write: its memory is never given back */
+    char status_text[THREADS_STATUS_BYTES]; /* for who looks at a thread; under the lock */
+    bool is_kept;                           /* somebody may still write: its memory is never given back */
 };
 
 struct capture_name {

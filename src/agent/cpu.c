@@ -20,6 +20,7 @@
 #include "agent/config.h"
 #include "agent/cpu_late.h"
 #include "agent/cpu_tail.h"
+#include "agent/hot/safe_load.h"
 #include "agent/profsignal.h"
 #include "agent/random.h"
 #include "agent/tables.h"
@@ -28,7 +29,8 @@
 #define MAX_HZ     10000
 
 /* Over `now`: the capture, its threads. The host's threads never wait for it: one that begins while it is
- * taken is left to the next scan, one that ends does without it (inside sampler_epoch, as handlers do). */
+ * taken (or with little stack) is left to the next scan, one that ends does without it (inside sampler_epoch,
+ * as handlers do). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture *now; /* NULL: none, or all of it has been told */
 /* `now` while it runs, else NULL. Who works without the lock reads it once: it stays what it was until they
@@ -169,7 +171,7 @@ static void follow_mask(uint32_t index, int64_t cpu_ns)
 {
     struct capture_thread *t = &now->threads[index];
     struct threads_status status;
-    if (!threads_status(now->counts[index].tid, &status)) return;
+    if (!threads_status(now->counts[index].tid, now->status_text, &status)) return;
     t->blocked = status.blocked;
     bool takes_event = uses_events && !threads_blocks(t->blocked, event_signal),
          takes_timer = !threads_blocks(t->blocked, now->signal_number);
@@ -305,13 +307,18 @@ static void scan(void)
 
 /* ---- threads that say when they begin and end, themselves */
 
+/* What it takes of a new thread's stack to meet it: some 900 bytes; the rest is for a signal that comes
+ * meanwhile. */
+#define MEET_STACK_BYTES 4096
+
 static void thread_started(uint32_t tid)
 {
     sigset_t others, before;
     profsignal_others(&others); /* ours are as the host wants them, for the look at its mask */
     pthread_sigmask(SIG_BLOCK, &others,
                     &before); /* a handler of the host that forks here would copy the lock */
-    if (pthread_mutex_trylock(&lock)) {
+    if (!safe_room(NULL, (uintptr_t)__builtin_frame_address(0), MEET_STACK_BYTES) ||
+        pthread_mutex_trylock(&lock)) {
         unmet_in = atomic_load(&capture_number);
     } else {
         if (running) {

@@ -1,15 +1,19 @@
 /* cpu_tail.c - see cpu_tail.h. */
 #include "agent/cpu_tail.h"
 
+#include "agent/hot/safe_load.h"
 #include "agent/hot/unwind.h"
 
 #define MOST_NS    50000000 /* a dozen ticks; who is further behind blocks the signal */
 #define MAX_FRAMES 32
 
+#define STACK_BYTES (UNWIND_STACK_BYTES + 512) /* to walk the stack and find its place in the table */
+
 /* The thread's function, and who called it; the caller is the thread itself. */
 static uint32_t stack_at_end(struct stack_table *table, uint32_t tid, const struct threads_end *end)
 {
     uintptr_t pcs[MAX_FRAMES];
+    if (!safe_room(NULL, (uintptr_t)__builtin_frame_address(0), sizeof pcs + STACK_BYTES)) return STACK_NONE;
     unsigned n = unwind_here(pcs, MAX_FRAMES, 0), caller = 0;
     while (caller < n && pcs[caller] != end->caller_pc) caller++;
     if (caller == 0 || caller == n) return STACK_NONE;

@@ -54,11 +54,25 @@ int threads_each(void (*each)(uint32_t tid, void *context), void *context)
     return 0;
 }
 
+/* "/proc/self/task/TID/FILE", without snprintf: that takes more than a kilobyte of stack, and a thread that
+ * begins may have little. */
+static void path_of(uint32_t tid, const char *file, char path[64])
+{
+    char digits[10];
+    unsigned n = 0;
+    do digits[n++] = (char)('0' + tid % 10);
+    while (tid /= 10);
+    char *at = stpcpy(path, "/proc/self/task/");
+    while (n) *at++ = digits[--n];
+    *at++ = '/';
+    stpcpy(at, file);
+}
+
 /* A small file of a thread, NUL-terminated; its length, or -1. */
 static ssize_t read_task_file(uint32_t tid, const char *file, char *text, size_t size)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%u/%s", tid, file);
+    path_of(tid, file, path);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -1;
     ssize_t n = read(fd, text, size - 1);
@@ -73,8 +87,10 @@ bool threads_name(uint32_t tid, char name[THREAD_NAME_BYTES])
     ssize_t n = read_task_file(tid, "comm", text, sizeof text);
     name[0] = 0;
     if (n <= 0) return false;
-    text[strcspn(text, "\n")] = 0;
-    snprintf(name, THREAD_NAME_BYTES, "%.15s", text);
+    size_t length = strcspn(text, "\n");
+    if (length >= THREAD_NAME_BYTES) length = THREAD_NAME_BYTES - 1;
+    memcpy(name, text, length);
+    name[length] = 0;
     return true;
 }
 
@@ -99,11 +115,10 @@ int64_t threads_cpu_ns(uint32_t tid)
     return t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-bool threads_status(uint32_t tid, struct threads_status *ret_status)
+bool threads_status(uint32_t tid, char text[THREADS_STATUS_BYTES], struct threads_status *ret_status)
 {
-    char text[4096];
     *ret_status = (struct threads_status){.blocked = UINT64_MAX};
-    if (read_task_file(tid, "status", text, sizeof text) <= 0) return false;
+    if (read_task_file(tid, "status", text, THREADS_STATUS_BYTES) <= 0) return false;
     const char *blocked = strstr(text, "\nSigBlk:"), *filter = strstr(text, "\nSeccomp:");
     if (blocked) ret_status->blocked = strtoull(blocked + 8, NULL, 16);
     ret_status->has_filter = filter && strtoul(filter + 9, NULL, 10) != 0;

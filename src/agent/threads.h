@@ -23,12 +23,14 @@ char threads_state(uint32_t tid);
 clockid_t threads_clock(uint32_t tid);
 int64_t threads_cpu_ns(uint32_t tid);
 
-/* What its status file says; false when it is gone. */
+/* What its status file says; false when it is gone. The file is read into `text`: not onto the stack, of
+ * which a thread of the host that begins may have little. */
+#define THREADS_STATUS_BYTES 4096
 struct threads_status {
     uint64_t blocked; /* signals, the lowest bit is signal 1. Who blocks a signal is never sent it */
     bool has_filter;  /* a sandbox (seccomp) looks at its system calls; others may have none */
 };
-bool threads_status(uint32_t tid, struct threads_status *ret_status);
+bool threads_status(uint32_t tid, char text[THREADS_STATUS_BYTES], struct threads_status *ret_status);
 
 static inline bool threads_blocks(uint64_t blocked, int signal_number)
 {

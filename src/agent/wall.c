@@ -121,7 +121,7 @@ static void look_at(uint32_t index, int64_t weight_ns)
         return;
     }
     struct threads_status status;
-    threads_status(tid, &status);
+    threads_status(tid, now.status_text, &status);
     if (threads_blocks(status.blocked, now.signal_number) ||
         (asleep && config_flag("wall_signals", true) == false)) {
         tallies[BLIND]++;

@@ -10,6 +10,7 @@
 #include "agent/config.h"
 #include "agent/hot/sampler.h"
 #include "agent/kinds.h"
+#include "agent/threads.h"
 
 #include "../t.h"
 #include "needs_hooks.h"
@@ -80,10 +81,11 @@ static void run_with(size_t left, bool in_leaf)
     pthread_join(thread, NULL);
 }
 
+static unsigned rate_hz = 2000;
 static struct output taken;
 static void *take(void *argument)
 {
-    struct kind_options options = {.seconds = 50, .rate = 2000, .has_seconds = true, .query = ""};
+    struct kind_options options = {.seconds = 50, .rate = rate_hz, .has_seconds = true, .query = ""};
     struct err err = {0};
     if (kind_capture(kind_find("profile", 7), &options, &must_end, &taken, &err)) T_FAIL("%s", err.text);
     return argument;
@@ -105,24 +107,35 @@ static void measure_frame(int number, siginfo_t *info, void *context)
     frame_bytes = (size_t)uc->uc_mcontext.gregs[REG_RSP] - (size_t)__builtin_frame_address(0);
 }
 
+static void make_stack(void)
+{
+    char *memory =
+        mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED && !mprotect(memory, GUARD_BYTES, PROT_NONE));
+    stack = memory + GUARD_BYTES;
+}
+
+static void begin_capture(const char *settings, pthread_t *ret_taker)
+{
+    struct err err = {0};
+    REQUIRE(!config_load(settings, &err));
+    pthread_create(ret_taker, NULL, take, NULL);
+    while (!atomic_load(&sampler_of[SAMPLER_CPU].table) || !atomic_load(&threads_watched))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 static void sample_low_threads(const char *settings, size_t beyond_frame_from, size_t beyond_frame_to,
                                bool *ret_has_lost)
 {
-    struct err err = {0};
     pthread_t taker;
-    char *memory =
-        mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *(void **)&undescribed_leaf = make_leaf();
-    REQUIRE(memory != MAP_FAILED && undescribed_leaf != NULL && !mprotect(memory, GUARD_BYTES, PROT_NONE));
-    stack = memory + GUARD_BYTES;
+    REQUIRE(undescribed_leaf != NULL);
+    make_stack();
     struct sigaction action = {.sa_sigaction = measure_frame, .sa_flags = SA_SIGINFO};
     sigaction(SIGUSR1, &action, NULL);
     raise(SIGUSR1);
     printf("# the kernel's frame takes %zu bytes\n", frame_bytes);
-    REQUIRE(!config_load(settings, &err));
-    pthread_create(&taker, NULL, take, NULL);
-    while (!atomic_load(&sampler_of[SAMPLER_CPU].table))
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    begin_capture(settings, &taker);
     for (size_t beyond = beyond_frame_from; beyond <= beyond_frame_to; beyond += 512)
         for (int in_leaf = 0; in_leaf < 2; in_leaf++) run_with(frame_bytes + beyond, in_leaf);
     atomic_store(&must_end, true);
@@ -157,6 +170,53 @@ TEST(enough_is_not_lost)
     bool has_lost = true;
     sample_low_threads("", 2560, 3072, &has_lost);
     CHECK(!has_lost);
+}
+
+/* ---- threads that begin with little */
+
+static size_t used_before; /* of its stack, when the thread's function begins: libc's part */
+
+static void *end_at_once(void *unused)
+{
+    used_before = (size_t)(stack + STACK_BYTES - (char *)__builtin_frame_address(0));
+    return unused;
+}
+
+/* So rarely is it sampled that no signal comes. */
+static void begin_with_little(const char *settings)
+{
+    pthread_attr_t attributes;
+    pthread_t taker, thread;
+    make_stack();
+    pthread_attr_init(&attributes);
+    CHECK_INT(pthread_attr_setstack(&attributes, stack, STACK_BYTES), 0);
+    CHECK_INT(pthread_create(&thread, &attributes, end_at_once, NULL), 0);
+    pthread_join(thread, NULL);
+    size_t least = (used_before + 2048 + GUARD_BYTES - 1) / GUARD_BYTES * GUARD_BYTES;
+    rate_hz = 1;
+    begin_capture(settings, &taker);
+    for (size_t bytes = least; bytes <= least + 2 * GUARD_BYTES; bytes += GUARD_BYTES) {
+        REQUIRE(!mprotect(stack, STACK_BYTES - bytes, PROT_NONE));
+        for (int i = 0; i < 20; i++) {
+            CHECK_INT(pthread_create(&thread, &attributes, end_at_once, NULL), 0);
+            pthread_join(thread, NULL);
+        }
+        REQUIRE(!mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE));
+    }
+    printf("# %zu bytes and more, %zu of them used by libc\n", least, used_before);
+    atomic_store(&must_end, true);
+    pthread_join(taker, NULL);
+    output_free(&taken);
+}
+
+TEST(begins_with_little)
+{
+    begin_with_little("perf=0");
+}
+
+TEST(begins_with_little_by_events)
+{
+    begin_with_little("");
 }
 
 #else
