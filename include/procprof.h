@@ -43,13 +43,14 @@ struct pp_options {
     const char *settings; /* more settings, "key=value,..."; may be NULL */
 };
 
-/* Starts one thread. Nothing is measured before somebody asks. PP_ERROR_BUSY when it runs already. options
- * may be NULL. */
+/* Starts one thread. Nothing is measured before somebody asks. PP_ERROR_BUSY when it runs already, or has not
+ * ended yet. options may be NULL. */
 int pp_agent_start(const struct pp_options *options);
 
 /* Ends it: captures under way are cut short (pp_profile returns what it has so far), profilers that count all
- * the time go off and forget, the address is free again. Waits for this, seconds at most. Does nothing when
- * none runs. It may be started again. */
+ * the time go off and forget, the address is free again. Waits for this, five seconds at most: while the host
+ * keeps the loader busy (in a callback of dl_iterate_phdr) profilers cannot go off; they do when it is
+ * through. Does nothing when none runs. It may be started again. */
 void pp_agent_stop(void);
 
 /* The port it listens at (useful with listen=...:0); 0: none. */

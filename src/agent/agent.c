@@ -32,7 +32,7 @@ static void set_errno(const int *before)
 }
 
 #define MAX_SECONDS   1e6  /* of a capture */
-#define STOP_LIMIT_MS 2000 /* for the calls under way */
+#define CALLS_WAIT_MS 2000 /* for the calls under way, at the end */
 
 /* Of the first version of the header: up to its last member. */
 #define FIRST_OPTIONS_BYTES (offsetof(struct pp_options, settings) + sizeof(char *))
@@ -128,26 +128,39 @@ static int configure(const char *settings, const char *listen, const char *token
     return status;
 }
 
+/* In the library's own thread, as its last: whoever keeps the loader, or waits for it inside a switch, keeps
+ * that thread and not the host's that called pp_agent_stop. */
+static void end_profilers(void)
+{
+    int64_t deadline_ns = deadline_after_ms(CALLS_WAIT_MS);
+    while (calls_are_left() && deadline_lets_sleep_us(deadline_ns, 1000)) continue;
+    kinds_agent_stopped();
+}
+
 static int start_locked(struct err *err)
 {
     if (!forks_are_watched)
         forks_are_watched = pthread_atfork(loader_before_fork, loader_after_fork, after_fork_in_child) == 0;
-    int status = server_start(config_text("listen", "off"), err);
+    int status = server_start(config_text("listen", "off"), end_profilers, err);
     if (status) return status;
     kinds_agent_started();
     started = true;
     return 0;
 }
 
-static int runs_already(struct err *err)
+/* ERR_BUSY, or 0. */
+static int check_none_runs(struct err *err)
 {
-    return err_set(err, ERR_BUSY, "the agent runs already");
+    if (started) return err_set(err, ERR_BUSY, "the agent runs already");
+    if (server_is_running()) return err_set(err, ERR_BUSY, "the agent is still about to end");
+    return 0;
 }
 
 int agent_start_with(const char *settings, const char *listen, const char *token, struct err *err)
 {
     pthread_mutex_lock(&lock);
-    int status = started ? runs_already(err) : configure(settings, listen, token, err);
+    int status = check_none_runs(err);
+    if (!status) status = configure(settings, listen, token, err);
     if (!status) status = start_locked(err);
     pthread_mutex_unlock(&lock);
     return status;
@@ -156,7 +169,8 @@ int agent_start_with(const char *settings, const char *listen, const char *token
 int agent_start_again(struct err *err)
 {
     pthread_mutex_lock(&lock);
-    int status = started ? runs_already(err) : start_locked(err);
+    int status = check_none_runs(err);
+    if (!status) status = start_locked(err);
     pthread_mutex_unlock(&lock);
     return status;
 }
@@ -189,9 +203,6 @@ PUBLIC void pp_agent_stop(void)
     if (started) {
         calls_cancel();
         server_stop();
-        int64_t deadline_ns = deadline_after_ms(STOP_LIMIT_MS);
-        while (calls_are_left() && deadline_lets_sleep_us(deadline_ns, 1000)) continue;
-        kinds_agent_stopped();
     }
     pthread_mutex_unlock(&lock);
 }

@@ -9,7 +9,7 @@
 int agent_start(const char *settings, struct err *err);
 /* listen, token: as in struct pp_options, for what the settings do not say. All may be NULL. */
 int agent_start_with(const char *settings, const char *listen, const char *token, struct err *err);
-/* With the settings that are there. ERR_BUSY: it runs. */
+/* With the settings that are there. ERR_BUSY: it runs, or has not ended yet. */
 int agent_start_again(struct err *err);
 bool agent_is_started(void);
 

@@ -279,7 +279,7 @@ static void lock_stopped(void)
 {
     pthread_mutex_lock(&lock);
     wanted[0] = wanted[1] = false;
-    apply(NULL);
+    if (atomic_load(&lock_active)) apply(NULL);
     pthread_mutex_unlock(&lock);
 }
 

@@ -57,6 +57,7 @@ static struct listener listener;
 static int64_t accept_after_ms; /* no descriptor was to be had: not before then */
 static _Atomic int port;
 static _Atomic bool stopping, running;
+static void (*end_rest)(void);
 
 static int64_t now_ms(void)
 {
@@ -392,6 +393,7 @@ static void *serve(void *argument)
     for (int64_t end_ns = deadline_after_ms(JOBS_LIMIT_MS);
          jobs_running() && deadline_lets_sleep_us(end_ns, 1000);)
         continue;
+    end_rest();
     atomic_store(&running, false);
     return NULL;
 }
@@ -402,9 +404,13 @@ static void knock(void)
     listener_knock(&listener);
 }
 
-int server_start(const char *address, struct err *err)
+bool server_is_running(void)
 {
-    if (atomic_load(&running)) return err_set(err, ERR_BUSY, "the agent runs already");
+    return atomic_load(&running);
+}
+
+int server_start(const char *address, void (*at_end)(void), struct err *err)
+{
     if (address && strcmp(address, "off") && *address) {
         int status = listener_open(&listener, address, token_is_set(), err);
         if (status) return status;
@@ -416,6 +422,7 @@ int server_start(const char *address, struct err *err)
     }
     atomic_store(&port, listener.port);
     accept_after_ms = 0;
+    end_rest = at_end;
     tables_wake_with(bell_ring);
     atomic_store(&stopping, false);
     atomic_store(&running, true);
