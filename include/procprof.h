@@ -4,12 +4,19 @@
  *
  * C99; may be included from C++ and called from Rust. Needs libc only.
  *
- * Threads   Every function may be called from any thread, not from signal handlers, except where it says so.
- * Memory    The library never calls the host's malloc. What it hands out is freed by the function named
- * beside it. Errors    0, or a negative code of enum pp_error; pp_error_text() is the sentence for people, of
- * this thread's last failure. Host      errno, signal masks, exit codes and existing signal handlers stay as
- * they are. One free real-time signal is used for sampling from the first capture on. The child of a fork is
- * not profiled (setting fork=1: it is, as soon as the port is free).
+ * Threads: every function may be called from any thread, not from signal handlers, except where it says so.
+ * None may be left by longjmp or siglongjmp (out of a signal handler of the host): what it holds would stay
+ * held.
+ *
+ * Memory: the library never calls the host's malloc. What it hands out is freed by the function named beside
+ * it.
+ *
+ * Errors: 0, or a negative code of enum pp_error; pp_error_text() is the sentence for people, of this
+ * thread's last failure.
+ *
+ * Host: errno, signal masks, exit codes and existing signal handlers stay as they are. One free real-time
+ * signal is used for sampling from the first capture on. The child of a fork is not profiled (setting fork=1:
+ * it is, as soon as the port is free).
  *
  * A program that cannot be rebuilt: LD_PRELOAD=libprocprof.so PROCPROF="listen=127.0.0.1:8060" program.
  * Settings are the same, as "key=value,key=value"; docs/agent.md lists them.

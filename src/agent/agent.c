@@ -43,25 +43,33 @@ static bool forks_are_watched;
 static _Atomic bool started;
 static _Thread_local struct err last_error;
 
-/* Calls of pp_profile and pp_control under way: the end waits for them. */
+/* Calls of pp_profile and pp_control under way: the end waits for them. Not on the stacks of their threads: a
+ * host that jumps out of one (a signal handler's longjmp) has its stack for other things while its call still
+ * stands here. Such a call is waited for at the end of its own run, and no more. */
+#define MAX_CALLS 1024
 struct call {
     _Atomic bool cancel;
-    struct call *next;
+    unsigned run; /* it began in; 0: free */
 };
 static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct call *calls; /* each on the stack of its thread */
+static struct call calls[MAX_CALLS];
+static unsigned run; /* counts the starts */
 
-static int call_begin(struct call *c)
+static int call_begin(struct call **ret_call)
 {
+    struct call *c = calls;
     pthread_mutex_lock(&calls_lock);
     bool may = started;
-    if (may) {
-        c->next = calls;
-        calls = c;
+    while (may && c < calls + MAX_CALLS && c->run) c++;
+    if (may && c < calls + MAX_CALLS) {
+        c->cancel = false;
+        c->run = run;
     }
     pthread_mutex_unlock(&calls_lock);
     if (!may) return err_set(&last_error, ERR_UNSUPPORTED, "pp_agent_start has not been called");
+    if (c == calls + MAX_CALLS) return err_set(&last_error, ERR_BUSY, "%d calls are under way", MAX_CALLS);
     threads_own_begin(); /* the thread that waits is in no profile */
+    *ret_call = c;
     return 0;
 }
 
@@ -69,9 +77,15 @@ static void call_end(struct call *c)
 {
     threads_own_end();
     pthread_mutex_lock(&calls_lock);
-    struct call **at = &calls;
-    while (*at != c) at = &(*at)->next;
-    *at = c->next;
+    c->run = 0;
+    pthread_mutex_unlock(&calls_lock);
+}
+
+static void calls_allow(void)
+{
+    pthread_mutex_lock(&calls_lock);
+    if (++run == 0) run = 1;
+    started = true;
     pthread_mutex_unlock(&calls_lock);
 }
 
@@ -79,14 +93,16 @@ static void calls_cancel(void)
 {
     pthread_mutex_lock(&calls_lock);
     started = false;
-    for (struct call *c = calls; c; c = c->next) c->cancel = true;
+    for (struct call *c = calls; c < calls + MAX_CALLS; c++)
+        if (c->run) c->cancel = true;
     pthread_mutex_unlock(&calls_lock);
 }
 
 static bool calls_are_left(void)
 {
+    bool some = false;
     pthread_mutex_lock(&calls_lock);
-    bool some = calls != NULL;
+    for (struct call *c = calls; c < calls + MAX_CALLS; c++) some |= c->run == run;
     pthread_mutex_unlock(&calls_lock);
     return some;
 }
@@ -105,7 +121,7 @@ PUBLIC const char *pp_error_text(void)
 static void after_fork_in_child(void)
 {
     lock = calls_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    calls = NULL;
+    memset(calls, 0, sizeof calls);
     loader_forked();
     epoch_reset(&sampler_epoch);
     sampler_own_tid = 0;
@@ -144,7 +160,7 @@ static int start_locked(struct err *err)
     int status = server_start(config_text("listen", "off"), end_profilers, err);
     if (status) return status;
     kinds_agent_started();
-    started = true;
+    calls_allow();
     return 0;
 }
 
@@ -249,7 +265,7 @@ static int capture(const struct pp_capture *given, struct pages_buf *body)
     struct pp_capture c;
     const struct kind *k = NULL;
     struct output o = {0};
-    struct call call = {0};
+    struct call *call = NULL;
     if (!given) return err_set(&last_error, ERR_INPUT, "pp_capture: none is given");
     int status = sized_copy(&c, sizeof c, given, FIRST_CAPTURE_BYTES, "pp_capture", &last_error);
     if (!status) status = check_capture(&c, &k);
@@ -260,13 +276,13 @@ static int capture(const struct pp_capture *given, struct pages_buf *body)
                                    .rate = c.frequency,
                                    .legacy = is_form(c.format, "legacy"),
                                    .query = ""};
-    status = kind_capture(k, &options, &call.cancel, &o, &last_error);
+    status = kind_capture(k, &options, &call->cancel, &o, &last_error);
     if (!status) {
         status = write_form(&o, c.format, body);
         output_free(&o);
         if (status) pages_buf_free(body);
     }
-    call_end(&call);
+    call_end(call);
     return status;
 }
 
@@ -336,11 +352,11 @@ PUBLIC int pp_control(const char *kind, const char *verb, const char *query, cha
         return err_set(&last_error, ERR_NOT_FOUND, "\"%s\" is no profile that has switches", kind);
     struct kind_options options = {.query = query ? query : ""};
     struct pages_buf text = {0};
-    struct call call = {0};
+    struct call *call = NULL;
     int status = call_begin(&call);
     if (status) return status;
     status = k->control(verb, &options, &text, &last_error);
-    call_end(&call);
+    call_end(call);
     if (reply && size) snprintf(reply, size, "%.*s", (int)text.size, text.size ? text.data : "");
     pages_buf_free(&text);
     return status;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include "agent/hot/heap_hook.h"
@@ -252,6 +254,56 @@ TEST(the_end_cuts_captures_short_and_they_return_what_they_have)
     }
     CHECK_INT(pp_control("heap", "status", NULL, NULL, 0), PP_ERROR_UNSUPPORTED);
 }
+
+#if SEES_CALLS
+static sigjmp_buf out_of_it;
+
+static void jump_out(int signal_number)
+{
+    (void)signal_number;
+    siglongjmp(out_of_it, 1);
+}
+
+static void *stop(void *argument)
+{
+    pp_agent_stop();
+    return argument;
+}
+
+/* A stack where the frames of a call have been: the bytes of it that change while the agent ends. */
+static __attribute__((noinline)) size_t n_changed_by_the_end(void)
+{
+    volatile unsigned char place[32768];
+    pthread_t thread;
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof place; i++) place[i] = 0;
+    REQUIRE(!pthread_create(&thread, NULL, stop, NULL));
+    pthread_join(thread, NULL);
+    for (size_t i = 0; i < sizeof place; i++) n += place[i] != 0;
+    return n;
+}
+
+TEST(a_call_that_was_jumped_out_of_leaves_nothing_on_the_stack_and_is_waited_for_once)
+{
+    struct itimerval soon = {.it_value = {.tv_usec = 300000}};
+    struct sigaction action = {.sa_handler = jump_out}, before;
+    struct pp_capture c = {.size = sizeof c, .kind = "heap", .seconds = 30};
+    void *bytes;
+    size_t n_bytes;
+    CHECK_INT(pp_agent_start(NULL), 0);
+    sigaction(SIGALRM, &action, &before);
+    if (!sigsetjmp(out_of_it, 1)) {
+        setitimer(ITIMER_REAL, &soon, NULL);
+        pp_profile(&c, &bytes, &n_bytes);
+    }
+    sigaction(SIGALRM, &before, NULL);
+    CHECK_INT((long long)n_changed_by_the_end(), 0);
+    CHECK_INT(pp_agent_start(NULL), 0);
+    double begin = now_s();
+    pp_agent_stop();
+    CHECK(now_s() - begin < 1.5); /* the first end waited for two */
+}
+#endif
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they stand in for malloc themselves   \
                                                                      */
