@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -58,15 +59,44 @@ static bool is_loopback(const union address *a)
     return a->any.sa_family != AF_INET6 || IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
 }
 
-/* Whoever listened there has ended without taking the name away. */
-static bool is_left_over(const union address *a, socklen_t size)
+static bool refuses(const union address *a, socklen_t size, int type)
 {
-    struct stat s;
-    if (lstat(a->local.sun_path, &s) || !S_ISSOCK(s.st_mode)) return false;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     bool refused = fd >= 0 && connect(fd, &a->any, size) && errno == ECONNREFUSED;
     if (fd >= 0) close(fd);
     return refused;
+}
+
+/* Is the name that of a socket which is gone? One that is bound and does not listen (yet) refuses a stream,
+ * too; but to a datagram socket only a name without a socket says so: it is told that a living one is of
+ * another type. */
+static bool is_left_over(const union address *a, socklen_t size)
+{
+    return refuses(a, size, SOCK_DGRAM) && refuses(a, size, SOCK_STREAM);
+}
+
+/* Takes a left-over name away. Another process may be at the same, and have bound its own meanwhile: so the
+ * name is moved aside, in one step, and goes when it is still the file that was looked at, which is held open
+ * so that no new one has its number. False: it is not to be had. */
+static bool clear_left_over(const union address *a, socklen_t size)
+{
+    const char *path = a->local.sun_path;
+    char aside[sizeof a->local.sun_path + 32];
+    struct stat seen, moved;
+    int held = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool is_clear = held < 0 && errno == ENOENT;
+    snprintf(aside, sizeof aside, "%s.%d.gone", path, (int)getpid());
+    if (held >= 0 && !fstat(held, &seen) && S_ISSOCK(seen.st_mode) && is_left_over(a, size)) {
+        if (rename(path, aside)) {
+            is_clear = errno == ENOENT;
+        } else if (!lstat(aside, &moved) && moved.st_dev == seen.st_dev && moved.st_ino == seen.st_ino) {
+            is_clear = !unlink(aside);
+        } else { /* somebody's who came first */
+            renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_NOREPLACE);
+        }
+    }
+    if (held >= 0) close(held);
+    return is_clear;
 }
 
 /* 0, or why not. */
@@ -74,8 +104,7 @@ static int bind_to(int fd, const union address *a, socklen_t size)
 {
     if (!bind(fd, &a->any, size)) return 0;
     if (errno != EADDRINUSE || a->any.sa_family != AF_UNIX) return errno;
-    if (!is_left_over(a, size)) return EADDRINUSE;
-    if (unlink(a->local.sun_path) && errno != ENOENT) return errno;
+    if (!clear_left_over(a, size)) return EADDRINUSE;
     return bind(fd, &a->any, size) ? errno : 0;
 }
 

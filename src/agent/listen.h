@@ -18,8 +18,9 @@ struct listener { /* all zero: none */
 };
 
 /* A listening, non-blocking socket. Names are not looked up (that would load libraries into the host):
- * numbers, and "localhost". may_be_public: a token is set; without one, a unix socket is its owner's alone. A
- * unix socket that nobody listens at any more, of a process that has ended, is replaced. */
+ * numbers, and "localhost". may_be_public: a token is set; without one, a unix socket is its owner's alone.
+ * The name of a unix socket that is gone, of a process that has ended, is replaced; one that lives is not,
+ * also when it does not listen. */
 int listener_open(struct listener *ret, const char *address, bool may_be_public, struct err *err);
 void listener_close(struct listener *l); /* none is fine. The name of a unix socket goes too, if it is ours */
 void listener_forked(struct listener *l); /* in the child: the name is the parent's */

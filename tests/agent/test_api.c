@@ -373,8 +373,11 @@ TEST(the_name_of_a_unix_socket_goes_at_the_end_and_a_left_over_one_is_replaced)
     }
 
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    REQUIRE(!bind(fd, (struct sockaddr *)&a, sizeof a) && !listen(fd, 1));
-    CHECK_INT(pp_agent_start(&o), PP_ERROR_IO); /* somebody is there */
+    REQUIRE(!bind(fd, (struct sockaddr *)&a, sizeof a));
+    CHECK_INT(pp_agent_start(&o), PP_ERROR_IO); /* somebody is there, about to listen */
+    CHECK(strstr(pp_error_text(), "in use"));
+    REQUIRE(!listen(fd, 1));
+    CHECK_INT(pp_agent_start(&o), PP_ERROR_IO);
     CHECK(strstr(pp_error_text(), "in use"));
     close(fd); /* and has ended, its name is still there */
     CHECK_INT(pp_agent_start(&o), 0);
