@@ -93,11 +93,12 @@ int64_t capture_thread_add(struct capture *c, uint32_t tid)
     atomic_store(&t->has_ended, false);
     atomic_store(&t->end_cpu_ns, 0);
     t->used = t->seen = true;
-    t->has_timer = t->rests = false;
+    t->has_timer = t->is_refused = false;
     t->event = (struct cpu_event){.fd = -1};
     t->n_before = t->seemed_n_samples = 0;
     t->seemed_cpu_ns = t->begin_cpu_ns = t->last_cpu_ns = 0;
     c->counts[i].tid = tid;
+    atomic_store(&c->counts[i].rests, true);
     atomic_store(&c->counts[i].n_samples, 0);
     atomic_store(&c->counts[i].last_stack, STACK_NONE);
     c->index_of[tid] = i + 1;

@@ -23,7 +23,7 @@ struct capture_thread { /* beside sampler_thread of the same index */
     bool has_timer;
     struct cpu_event event;
     uint64_t blocked;          /* signals, when it was last looked at (threads.h) */
-    bool rests;                /* it has no timer while it blocks the signal; its time is lost */
+    bool is_refused;           /* it rests (sampler.h) because the kernel gave it no timer */
     uint64_t n_before;         /* samples until it last rested */
     int64_t seemed_cpu_ns;     /* its clock when it first seemed to block the signal; 0: it does not */
     uint64_t seemed_n_samples; /* and its samples then */

@@ -51,9 +51,9 @@ static int event_signal;
 
 /* What every capture tells besides its samples; read by read_tallies. */
 enum tally {
-    LOST_BLOCKED,  /* samples of threads that block the signal */
+    LOST_BLOCKED,  /* samples of threads that block the signal, or were refused a timer */
     LOST_ENDED,    /* samples of threads that ended before they came */
-    LOST_THREADS,  /* threads that got no timer */
+    LOST_THREADS,  /* threads that got no timer when they should have */
     LOST_NO_ROOM,  /* samples for which the table had no room */
     LOST_NO_STACK, /* samples of threads with too little stack left */
     TAILS,         /* samples counted where their thread was last seen (cpu_tail.h) */
@@ -64,20 +64,18 @@ _Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
 /* LOST_BLOCKED: of threads still there, when the capture has ended or they are met again. */
 static _Atomic uint64_t tallies[N_TALLIES];
 
-static bool arm(struct capture *c, uint32_t index)
+static void disarm(struct capture_thread *t)
+{
+    if (t->has_timer) syscall(SYS_timer_delete, t->timer);
+    t->has_timer = false;
+    cpu_event_silence(&t->event);
+    cpu_event_close(&t->event);
+}
+
+static bool start_timer(struct capture *c, uint32_t index, int64_t first_ns)
 {
     struct capture_thread *t = &c->threads[index];
     uint32_t tid = c->counts[index].tid;
-    int64_t first_ns = 1 + (int64_t)(random_number() % (uint64_t)c->period_ns);
-    t->begin_cpu_ns = threads_cpu_ns(tid);
-    c->counts[index].first_due_ns = t->begin_cpu_ns + first_ns;
-    atomic_store(&c->counts[index].n_due, 0);
-    atomic_store(&c->counts[index].is_called, false);
-    if (uses_events && !threads_blocks(t->blocked, event_signal) &&
-        cpu_event_open(&t->event, tid, index, first_ns, event_signal))
-        return true;
-    t->rests = threads_blocks(t->blocked, c->signal_number);
-    if (t->rests) return true;
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -89,15 +87,41 @@ static bool arm(struct capture *c, uint32_t index)
     t->has_timer = true;
     struct itimerspec spec = {.it_interval = {c->period_ns / 1000000000, c->period_ns % 1000000000},
                               .it_value = {first_ns / 1000000000, first_ns % 1000000000}};
-    return syscall(SYS_timer_settime, t->timer, 0, &spec, NULL) == 0;
+    if (!syscall(SYS_timer_settime, t->timer, 0, &spec, NULL)) return true;
+    int error = errno;
+    disarm(t);
+    errno = error;
+    return false;
 }
 
-static void disarm(struct capture_thread *t)
+/* For a thread that rests. False, and it goes on resting: the kernel refuses. */
+static bool arm(struct capture *c, uint32_t index)
 {
-    if (t->has_timer) syscall(SYS_timer_delete, t->timer);
-    t->has_timer = false;
-    cpu_event_silence(&t->event);
-    cpu_event_close(&t->event);
+    struct capture_thread *t = &c->threads[index];
+    struct sampler_thread *s = &c->counts[index];
+    int64_t first_ns = 1 + (int64_t)(random_number() % (uint64_t)c->period_ns);
+    t->begin_cpu_ns = threads_cpu_ns(s->tid);
+    s->first_due_ns = t->begin_cpu_ns + first_ns;
+    atomic_store(&s->n_due, 0);
+    atomic_store(&s->is_called, false);
+    atomic_store(&s->rests, false);
+    if (uses_events && !threads_blocks(t->blocked, event_signal) &&
+        cpu_event_open(&t->event, s->tid, index, first_ns, event_signal))
+        return true;
+    bool takes_timer = !threads_blocks(t->blocked, c->signal_number);
+    if (takes_timer && start_timer(c, index, first_ns)) return true;
+    atomic_store(&s->rests, true);
+    return !takes_timer;
+}
+
+/* Who is refused a timer (more are wanted than RLIMIT_SIGPENDING allows) is tried again when it is next
+ * looked at; its time is lost until then. */
+static void arm_or_rest(uint32_t index)
+{
+    struct capture_thread *t = &now->threads[index];
+    bool was_refused = t->is_refused;
+    t->is_refused = !arm(now, index) && errno != ESRCH && errno != EINVAL; /* these: it is gone */
+    if (t->is_refused && !was_refused) tallies[LOST_THREADS]++;
 }
 
 /* A thread that is not in the capture yet. One that has used no more than born_within_ns began in it, unseen:
@@ -109,7 +133,7 @@ static void meet(uint32_t tid, int64_t born_within_ns)
         tallies[LOST_THREADS]++;
         return;
     }
-    if (!arm(now, (uint32_t)index) && errno != ESRCH && errno != EINVAL) tallies[LOST_THREADS]++;
+    arm_or_rest((uint32_t)index);
     struct capture_thread *t = &now->threads[index];
     if (t->begin_cpu_ns > 0 && t->begin_cpu_ns <= born_within_ns) {
         now->counts[index].first_due_ns -= t->begin_cpu_ns;
@@ -129,7 +153,8 @@ static int64_t due(const struct capture *c, int64_t cpu_ns, int64_t first_due_ns
 static uint64_t missing(const struct capture *c, uint32_t index, int64_t end_cpu_ns, int64_t at_most)
 {
     const struct capture_thread *t = &c->threads[index];
-    if ((!t->has_timer && t->event.fd < 0 && !t->rests) || end_cpu_ns <= 0 || t->begin_cpu_ns < 0) return 0;
+    bool rests = atomic_load(&c->counts[index].rests);
+    if ((!t->has_timer && t->event.fd < 0 && !rests) || end_cpu_ns <= 0 || t->begin_cpu_ns < 0) return 0;
     int64_t came = (int64_t)(atomic_load(&c->counts[index].n_samples) - t->n_before);
     int64_t n = due(c, end_cpu_ns, c->counts[index].first_due_ns) - came;
     return n > at_most ? (uint64_t)n : 0;
@@ -170,22 +195,23 @@ static bool is_sure_to_block(struct capture_thread *t, uint64_t n_samples, int64
 static void follow_mask(uint32_t index, int64_t cpu_ns)
 {
     struct capture_thread *t = &now->threads[index];
+    struct sampler_thread *s = &now->counts[index];
     struct threads_status status;
     if (!threads_status(now->counts[index].tid, now->status_text, &status)) return;
     t->blocked = status.blocked;
     bool takes_event = uses_events && !threads_blocks(t->blocked, event_signal),
          takes_timer = !threads_blocks(t->blocked, now->signal_number);
     bool seems_to_block = (t->has_timer && !takes_timer) || (t->event.fd >= 0 && !takes_event);
-    uint64_t n_samples = atomic_load(&now->counts[index].n_samples);
-    if (t->rests && (takes_event || takes_timer)) {
+    uint64_t n_samples = atomic_load(&s->n_samples);
+    if (atomic_load(&s->rests) && (takes_event || takes_timer)) {
         tallies[LOST_BLOCKED] += missing(now, index, cpu_ns, 0);
         t->n_before = n_samples;
-        arm(now, index);
+        arm_or_rest(index);
     } else if (seems_to_block && is_sure_to_block(t, n_samples, cpu_ns)) {
+        atomic_store(&s->rests, true);
         disarm(t);
-        t->rests = true;
     }
-    if (!seems_to_block || t->rests) t->seemed_cpu_ns = 0;
+    if (!seems_to_block || atomic_load(&s->rests)) t->seemed_cpu_ns = 0;
 }
 
 static void look_at_mask(uint32_t index, int64_t cpu_ns)
@@ -273,7 +299,8 @@ static void look_through(bool reads_clocks)
     for (uint32_t i = 0; i < now->n_threads; i++) {
         struct capture_thread *t = &now->threads[i];
         bool has_ended = t->used && atomic_load(&t->has_ended);
-        bool looks_again = t->rests || t->seemed_cpu_ns;
+        /* Not each time who is refused: there may be thousands of them. */
+        bool looks_again = (atomic_load(&now->counts[i].rests) && !t->is_refused) || t->seemed_cpu_ns;
         if (!t->used || (t->seen && !has_ended && !looks_again && !reads_clocks)) continue;
         uint32_t tid = now->counts[i].tid;
         int64_t cpu_ns = threads_cpu_ns(tid);
@@ -514,12 +541,14 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
         output_comment(o, "lost: %llu samples of threads that ended before they came",
                        (unsigned long long)n[LOST_ENDED]);
     if (n[LOST_BLOCKED])
-        output_comment(o,
-                       "lost: %llu samples that were due did not come (threads that block signal %d, or the "
-                       "kernel's tick)",
-                       (unsigned long long)n[LOST_BLOCKED], uses_events ? event_signal : now->signal_number);
+        output_comment(
+            o,
+            "lost: %llu samples that were due did not come (threads that block signal %d or got no "
+            "timer, or the kernel's tick)",
+            (unsigned long long)n[LOST_BLOCKED], uses_events ? event_signal : now->signal_number);
     if (n[LOST_THREADS])
-        output_comment(o, "lost: %llu threads got no timer", (unsigned long long)n[LOST_THREADS]);
+        output_comment(o, "lost: %llu threads got no timer, for a while or at all",
+                       (unsigned long long)n[LOST_THREADS]);
     if (n[LOST_NO_ROOM])
         output_comment(o, "lost: %llu samples for which the table had no room",
                        (unsigned long long)n[LOST_NO_ROOM]);

@@ -5,12 +5,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "agent/config.h"
 #include "agent/hot/sampler.h"
 #include "agent/kinds.h"
+#include "agent/profsignal.h"
 
 #include "../t.h"
 #include "needs_hooks.h"
@@ -176,6 +178,96 @@ TEST(blocked_for_a_while)
 TEST(blocked_for_a_while_with_timers)
 {
     check_blocked_for_a_while("perf=0");
+}
+
+/* ---- a signal that was under way when the thread began to rest */
+
+static struct sampler_thread *entry_of(pid_t tid)
+{
+    struct sampler *s = &sampler_of[SAMPLER_CPU];
+    for (uint32_t i = 0; i < 1000; i++)
+        if (atomic_load(&s->threads[i].tid) == (uint32_t)tid) return &s->threads[i];
+    return NULL;
+}
+
+static bool rests(pid_t tid)
+{
+    struct sampler_thread *entry = entry_of(tid);
+    return entry && atomic_load(&entry->rests);
+}
+
+/* Blocks all signals, and comes back when the profiler has seen it. */
+static void block_until_it_rests(sigset_t *ret_before)
+{
+    double end = seconds() + MOST_SECONDS;
+    while (!n_samples_of(gettid()) && seconds() < end) burn_ms(5);
+    pthread_sigmask(SIG_SETMASK, NULL, ret_before);
+    block_all();
+    while (!rests(gettid()) && seconds() < end) burn_ms(5);
+    CHECK(rests(gettid()));
+}
+
+static void *block_with_one_pending(void *unused)
+{
+    sigset_t before;
+    struct err err = {0};
+    block_until_it_rests(&before);
+    uint32_t index = (uint32_t)(entry_of(gettid()) - sampler_of[SAMPLER_CPU].threads);
+    CHECK_INT(
+        profsignal_send((uint32_t)gettid(), profsignal_take(&err), sampler_signal_value(SAMPLER_CPU, index)),
+        0);
+    burn_ms(200);
+    uint64_t n = n_samples_of(gettid());
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    CHECK(n_samples_of(gettid()) < n + 50); /* it may be sampled again by now */
+    return unused;
+}
+
+TEST(blocked_time_is_not_counted_where_it_ends)
+{
+    pthread_t thread;
+    begin_capture("perf=0");
+    pthread_create(&thread, NULL, block_with_one_pending, NULL);
+    pthread_join(thread, NULL);
+    end_capture();
+    CHECK(taken.n_lost >= 150); /* of 200 */
+    output_free(&taken);
+}
+
+/* ---- threads that are refused a timer */
+
+static void *be_refused(void *unused)
+{
+    sigset_t before;
+    struct rlimit limit, none;
+    block_until_it_rests(&before);
+    CHECK_INT(getrlimit(RLIMIT_SIGPENDING, &limit), 0);
+    none = (struct rlimit){0, limit.rlim_max};
+    CHECK_INT(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+    uint64_t n = n_samples_of(gettid());
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    burn_ms(500);
+    CHECK_INT(n_samples_of(gettid()), n);
+    CHECK_INT(setrlimit(RLIMIT_SIGPENDING, &limit), 0);
+    double end = seconds() + MOST_SECONDS;
+    while (n_samples_of(gettid()) < n + 20 && seconds() < end) burn_ms(5);
+    CHECK(n_samples_of(gettid()) >= n + 20);
+    return unused;
+}
+
+TEST(refused_and_tried_again)
+{
+    pthread_t thread;
+    begin_capture("perf=0");
+    pthread_create(&thread, NULL, be_refused, NULL);
+    pthread_join(thread, NULL);
+    end_capture();
+    CHECK(taken.n_lost >= 400); /* of 500 */
+    bool is_said = false;
+    for (unsigned i = 0; i < taken.n_comments; i++)
+        is_said |= strstr(taken.comments[i], "got no timer,") != NULL;
+    CHECK(is_said);
+    output_free(&taken);
 }
 
 TEST_MAIN()

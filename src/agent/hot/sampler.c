@@ -57,6 +57,7 @@ static bool is_ours(const struct sampler_thread *thread)
  * queue, timers wait for the kernel's tick. An event's timer may run a little ahead of the clock. */
 static int64_t samples_due(struct sampler_thread *thread, int64_t period_ns)
 {
+    if (atomic_load(&thread->rests)) return 0;
     struct timespec t = {0, 0};
     raw_syscall4(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&t, 0, 0);
     int64_t since_first_ns = t.tv_sec * 1000000000 + t.tv_nsec - thread->first_due_ns + period_ns / 8;

@@ -22,7 +22,10 @@ struct sampler_thread { /* one thread in one capture; the handler counts into it
     _Atomic uint64_t n_samples;
     /* On the thread's CPU clock: when the first sample is due; and how many were seen due. */
     _Atomic int64_t first_due_ns;
-    _Atomic uint64_t n_due;      /* changed by the thread itself alone */
+    _Atomic uint64_t n_due; /* changed by the thread itself alone; while it rests by others too */
+    /* It has no timer (it blocks the signal, or was refused one): its time is lost, and a signal that was
+     * still under way counts nothing of it. Ends when the two above have been set anew. */
+    _Atomic bool rests;
     _Atomic bool is_called;      /* CPU timers: a signal was sent beside the timer's and has not come yet */
     _Atomic uint32_t last_stack; /* where it was last seen: an id of the table; STACK_NONE: nowhere yet */
 };
