@@ -107,6 +107,13 @@ bool sql_like(const char *s, const char *pattern, bool ignore_case)
     return !*pattern;
 }
 
+int sql_check_pattern(const char *pattern, struct err *err)
+{
+    return strlen(pattern) <= SQL_MAX_PATTERN_BYTES
+               ? 0
+               : err_set(err, ERR_LIMIT, "a pattern of LIKE may have %d bytes", SQL_MAX_PATTERN_BYTES);
+}
+
 static struct sql_value truth(bool b)
 {
     return (struct sql_value){.kind = SQL_BOOL, .i = b};
@@ -181,7 +188,7 @@ static int eval_op(const struct sql_expr *e, const struct sql_scope *scope, stru
 }
 
 static int eval_test(const struct sql_expr *e, const struct sql_value *args, struct arena *arena,
-                     struct sql_value *ret)
+                     struct sql_value *ret, struct err *err)
 {
     bool holds = false, unknown = args[0].kind == SQL_NULL;
     switch (e->kind) {
@@ -191,7 +198,11 @@ static int eval_test(const struct sql_expr *e, const struct sql_value *args, str
         break;
     case SQL_EXPR_LIKE:
         unknown |= args[1].kind == SQL_NULL;
-        if (!unknown) holds = sql_like(sql_value_cstr(args[0], arena), sql_value_cstr(args[1], arena), false);
+        if (unknown) break;
+        const char *pattern = sql_value_cstr(args[1], arena);
+        int rc = sql_check_pattern(pattern, err);
+        if (rc) return rc;
+        holds = sql_like(sql_value_cstr(args[0], arena), pattern, false);
         break;
     case SQL_EXPR_BETWEEN:
         unknown |= args[1].kind == SQL_NULL || args[2].kind == SQL_NULL;
@@ -229,5 +240,5 @@ int sql_expr_eval(const struct sql_expr *e, const struct sql_scope *scope, struc
     }
     if (e->kind == SQL_EXPR_CALL)
         return scope->call(scope->context, e->name, args, e->n_args, arena, ret, err);
-    return eval_test(e, args, arena, ret);
+    return eval_test(e, args, arena, ret, err);
 }

@@ -61,7 +61,11 @@ struct sql_value sql_value_int(int64_t i);
 const char *sql_value_cstr(struct sql_value v,
                            struct arena *arena); /* as a client sees it; NULL for SQL_NULL */
 bool sql_value_true(struct sql_value v);
-int sql_value_compare(struct sql_value a, struct sql_value b);       /* neither NULL */
-bool sql_like(const char *s, const char *pattern, bool ignore_case); /* % and _, \ escapes */
+int sql_value_compare(struct sql_value a, struct sql_value b); /* neither NULL */
+/* % and _, \ escapes. Takes up to the product of both lengths: patterns from outside are bounded by
+ * sql_check_pattern first. */
+bool sql_like(const char *s, const char *pattern, bool ignore_case);
+enum { SQL_MAX_PATTERN_BYTES = 256 };
+int sql_check_pattern(const char *pattern, struct err *err);
 
 #endif

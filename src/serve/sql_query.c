@@ -16,8 +16,10 @@
 enum {
     MAX_STEPS = 20000000, /* of SQLite's machine: a second or two */
     MAX_CPU_MS = 3000,    /* steps over long values take longer */
-    STEPS_A_LOOK = 1000,  /* between looks at the bounds, and at whether somebody wants it to end */
-    LOOKS_A_QUESTION = 100,
+    STEPS_A_LOOK = 100,   /* between looks at the bounds */
+    BYTES_A_LOOK = 1 << 18,
+    CPU_MS_A_QUESTION = 20,       /* whether somebody wants it to end */
+    MAX_PROGRAM = 50000,          /* steps that are written down: between jumps nobody looks */
     MAX_VALUE_BYTES = 1 << 16,    /* so many steps make no more than some MiB of them */
     MAX_SQLITE_BYTES = 512 << 20, /* of all statements together: what they sort is kept in memory */
     MAX_RESULT_BYTES = 64 << 20,
@@ -27,11 +29,50 @@ struct query {
     struct sql_session *session;
     struct arena *arena;
     sqlite3 *db;
-    int64_t n_steps, begin_cpu_ms;
+    int64_t n_steps, begin_cpu_ms, asked_cpu_ms;
+    size_t n_unseen_bytes;
     bool is_denied; /* a table that this user may not read */
-    bool is_too_long, is_too_large;
+    bool is_too_long, is_too_large, is_ended;
     struct err problem; /* of filling a table */
 };
+
+/* ---- time and memory ---- */
+
+static int64_t thread_cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static bool must_end(struct query *q)
+{
+    const struct sql_cancel *cancel = &q->session->cancel;
+    int64_t now_ms = thread_cpu_ms();
+    q->is_too_long |= q->n_steps > MAX_STEPS || now_ms - q->begin_cpu_ms > MAX_CPU_MS;
+    q->is_too_large |= sqlite3_memory_used() > MAX_SQLITE_BYTES;
+    if (cancel->is_asked && now_ms - q->asked_cpu_ms >= CPU_MS_A_QUESTION) {
+        q->asked_cpu_ms = now_ms;
+        q->is_ended |= cancel->is_asked(cancel->context);
+    }
+    return q->is_ended |= q->is_too_long || q->is_too_large;
+}
+
+static int look(void *context)
+{
+    struct query *q = context;
+    q->n_steps += STEPS_A_LOOK;
+    return must_end(q);
+}
+
+/* For what takes long inside one step. False: it is not to be done any more. */
+static bool may_work(struct query *q, size_t n_bytes)
+{
+    q->n_unseen_bytes += n_bytes;
+    if (q->is_ended || q->n_unseen_bytes < BYTES_A_LOOK) return !q->is_ended;
+    q->n_unseen_bytes = 0;
+    return !must_end(q);
+}
 
 /* ---- tables ---- */
 
@@ -211,6 +252,12 @@ static void finish(sqlite3_context *to, int rc, struct sql_value v, const struct
         give(to, v);
 }
 
+/* What the user is told, explain() knows. */
+static void say_ended(sqlite3_context *to)
+{
+    sqlite3_result_error(to, "ended", -1);
+}
+
 enum { MAX_ARGS = 100 };
 
 struct function {
@@ -224,7 +271,15 @@ static void call(sqlite3_context *to, int n_args, sqlite3_value **args)
     struct sql_value values[MAX_ARGS], result = {0};
     struct arena arena = {0}; /* a call for each row: nothing of it may stay */
     struct err err = {0};
-    for (int i = 0; i < n_args; i++) values[i] = value_of(args[i]);
+    size_t n_bytes = 0;
+    for (int i = 0; i < n_args; i++) {
+        values[i] = value_of(args[i]);
+        n_bytes += values[i].len;
+    }
+    if (!may_work(f->query, n_bytes)) {
+        say_ended(to);
+        return;
+    }
     int rc = sql_call(f->query->session, f->name, values, (size_t)n_args, &arena, &result, &err);
     finish(to, rc, result, &err);
     arena_free(&arena);
@@ -247,14 +302,24 @@ static void like(sqlite3_context *to, int n_args, sqlite3_value **args)
 {
     const char *pattern = (const char *)sqlite3_value_text(args[0]),
                *text = (const char *)sqlite3_value_text(args[1]);
-    (void)n_args;
-    if (pattern && text) sqlite3_result_int(to, sql_like(text, pattern, true));
+    const char *escape = n_args > 2 ? (const char *)sqlite3_value_text(args[2]) : "\\";
+    struct err err;
+    if (!pattern || !text) return;
+    if (!escape || strcmp(escape, "\\"))
+        sqlite3_result_error(to, "LIKE has a backslash to ESCAPE with, and no other", -1);
+    else if (sql_check_pattern(pattern, &err))
+        sqlite3_result_error(to, err.text, -1);
+    else if (may_work(sqlite3_user_data(to), strlen(text) * strlen(pattern)))
+        sqlite3_result_int(to, sql_like(text, pattern, true));
+    else
+        say_ended(to);
 }
 
 static int compare_ignoring_case(void *context, int n_a, const void *a, int n_b, const void *b)
 {
-    (void)context;
-    int order = strncasecmp(a, b, (size_t)(n_a < n_b ? n_a : n_b));
+    size_t n = (size_t)(n_a < n_b ? n_a : n_b);
+    if (!may_work(context, n)) return 0; /* a sort is one step: it ends soon, in any order */
+    int order = strncasecmp(a, b, n);
     return order ? order : n_a - n_b;
 }
 
@@ -276,14 +341,20 @@ static const char *const own_functions[] = {"VERSION",
                                             "IF",
                                             "LOCATE",
                                             "LEFT",
-                                            "RIGHT"};
+                                            "RIGHT",
+                                            "INSTR",
+                                            "REPLACE",
+                                            "TRIM",
+                                            "LTRIM",
+                                            "RTRIM"};
 
 enum { N_OWN_FUNCTIONS = sizeof own_functions / sizeof *own_functions };
 
 static int add_functions(struct query *q)
 {
-    static const char *const collations[] = {"utf8mb4_general_ci", "utf8_general_ci"};
-    int rc = sqlite3_create_function(q->db, "like", 2, SQLITE_UTF8, NULL, like, NULL, NULL);
+    static const char *const collations[] = {"NOCASE", "utf8mb4_general_ci", "utf8_general_ci"};
+    int rc = sqlite3_create_function(q->db, "like", 2, SQLITE_UTF8, q, like, NULL, NULL);
+    if (!rc) rc = sqlite3_create_function(q->db, "like", 3, SQLITE_UTF8, q, like, NULL, NULL);
     if (!rc) rc = sqlite3_create_function(q->db, "sql_variable", 1, SQLITE_UTF8, q, variable, NULL, NULL);
     for (size_t i = 0; !rc && i < N_OWN_FUNCTIONS; i++) {
         struct function *f = arena_alloc(q->arena, sizeof *f);
@@ -291,7 +362,7 @@ static int add_functions(struct query *q)
         rc = sqlite3_create_function(q->db, own_functions[i], -1, SQLITE_UTF8, f, call, NULL, NULL);
     }
     for (size_t i = 0; !rc && i < sizeof collations / sizeof *collations; i++)
-        rc = sqlite3_create_collation(q->db, collations[i], SQLITE_UTF8, NULL, compare_ignoring_case);
+        rc = sqlite3_create_collation(q->db, collations[i], SQLITE_UTF8, q, compare_ignoring_case);
     return rc;
 }
 
@@ -303,14 +374,13 @@ static int add_functions(struct query *q)
 static bool is_allowed_function(const char *name)
 {
     static const char *const names[] = {
-        "abs",      "avg",       "ceil",       "ceiling",     "coalesce",     "count",        "date",
-        "datetime", "exp",       "floor",      "first_value", "group_concat", "hex",          "ifnull",
-        "iif",      "instr",     "julianday",  "lag",         "last_value",   "lead",         "length",
-        "like",     "ln",        "log10",      "log2",        "lower",        "max",          "min",
-        "mod",      "nullif",    "ntile",      "pow",         "power",        "dense_rank",   "rank",
-        "replace",  "round",     "row_number", "sign",        "sqrt",         "sql_variable", "strftime",
-        "substr",   "substring", "sum",        "time",        "total",        "trim",         "ltrim",
-        "rtrim",    "typeof",    "unixepoch",  "upper"};
+        "abs",        "avg",       "ceil",  "ceiling",      "coalesce",     "count",  "date",
+        "datetime",   "exp",       "floor", "first_value",  "group_concat", "hex",    "ifnull",
+        "iif",        "julianday", "lag",   "last_value",   "lead",         "length", "like",
+        "ln",         "log10",     "log2",  "lower",        "max",          "min",    "mod",
+        "nullif",     "ntile",     "pow",   "power",        "dense_rank",   "rank",   "round",
+        "row_number", "sign",      "sqrt",  "sql_variable", "strftime",     "substr", "substring",
+        "sum",        "time",      "total", "typeof",       "unixepoch",    "upper"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcasecmp(names[i], name)) return true;
     for (size_t i = 0; i < N_OWN_FUNCTIONS; i++)
@@ -332,24 +402,6 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     if (sql_schema_may(q->session, spec)) return SQLITE_OK;
     q->is_denied = true;
     return SQLITE_DENY;
-}
-
-static int64_t thread_cpu_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static int look(void *context)
-{
-    struct query *q = context;
-    const struct sql_cancel *cancel = &q->session->cancel;
-    q->n_steps += STEPS_A_LOOK;
-    q->is_too_long = q->n_steps > MAX_STEPS || thread_cpu_ms() - q->begin_cpu_ms > MAX_CPU_MS;
-    q->is_too_large = sqlite3_memory_used() > MAX_SQLITE_BYTES;
-    bool asks = cancel->is_asked && q->n_steps / STEPS_A_LOOK % LOOKS_A_QUESTION == 0;
-    return q->is_too_long || q->is_too_large || (asks && cancel->is_asked(cancel->context));
 }
 
 /* ---- all ---- */
@@ -465,6 +517,7 @@ int sql_query(struct sql_session *s, const char *text, bool describe_only, struc
         sqlite3_limit(q.db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
         sqlite3_limit(q.db, SQLITE_LIMIT_FUNCTION_ARG, MAX_ARGS);
         sqlite3_limit(q.db, SQLITE_LIMIT_EXPR_DEPTH, 200);
+        sqlite3_limit(q.db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
         sqlite3_limit(q.db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
         sqlite3_set_authorizer(q.db, authorize, &q);
         sqlite3_progress_handler(q.db, STEPS_A_LOOK, look, &q);

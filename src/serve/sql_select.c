@@ -53,6 +53,27 @@ static int64_t parse_time(const char *text)
     return end ? (int64_t)mktime(&tm) : -1;
 }
 
+/* text, from, to; in linear time, unlike SQLite's. */
+static int replace(const struct sql_value *args, struct arena *arena, struct sql_value *ret, struct err *err)
+{
+    const char *text = sql_value_cstr(args[0], arena), *from = sql_value_cstr(args[1], arena),
+               *to = sql_value_cstr(args[2], arena);
+    struct buf b = {0};
+    if (!text || !from || !to) return 0; /* NULL */
+    size_t from_len = strlen(from), to_len = strlen(to);
+    for (const char *found; from_len && (found = strstr(text, from)); text = found + from_len) {
+        buf_add(&b, text, (size_t)(found - text));
+        buf_add(&b, to, to_len);
+        if (b.len <= SQL_MAX_BYTES) continue;
+        buf_free(&b);
+        return err_set(err, ERR_LIMIT, "REPLACE() gives more than 1 MiB");
+    }
+    buf_str(&b, text);
+    *ret = sql_value_text(arena_strdup(arena, buf_cstr(&b)));
+    buf_free(&b);
+    return 0;
+}
+
 int sql_call(struct sql_session *s, const char *name, const struct sql_value *args, size_t n_args,
              struct arena *arena, struct sql_value *ret, struct err *err)
 {
@@ -107,6 +128,20 @@ int sql_call(struct sql_session *s, const char *name, const struct sql_value *ar
         const char *found =
             from >= 1 && from <= (double)strlen(text) + 1 ? strcasestr(text + (size_t)from - 1, part) : NULL;
         *ret = sql_value_int(found ? found - text + 1 : 0);
+        return 0;
+    }
+    if (!strcasecmp(name, "INSTR") && n_args == 2)
+        return sql_call(s, "LOCATE", (const struct sql_value[]){args[1], args[0]}, 2, arena, ret, err);
+    if (!strcasecmp(name, "REPLACE") && n_args == 3) return replace(args, arena, ret, err);
+    bool is_trim = !strcasecmp(name, "TRIM");
+    if ((is_trim || !strcasecmp(name, "LTRIM") || !strcasecmp(name, "RTRIM")) && n_args == 1) {
+        const char *text = sql_value_cstr(args[0], arena);
+        if (!text) return 0;
+        if (is_trim || strcasecmp(name, "RTRIM")) text += strspn(text, " ");
+        size_t len = strlen(text);
+        if (is_trim || strcasecmp(name, "LTRIM"))
+            while (len && text[len - 1] == ' ') len--;
+        *ret = sql_value_text(arena_strndup(arena, text, len));
         return 0;
     }
     if ((!strcasecmp(name, "LEFT") || !strcasecmp(name, "RIGHT")) && n_args == 2) {

@@ -153,7 +153,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 
 int sql_table_apply(struct sql_table *t, const struct sql_clauses *c, struct err *err)
 {
-    int rc;
+    int rc = c->like ? sql_check_pattern(c->like, err) : 0;
+    if (rc) return rc;
     if (c->where && !t->n_rows) { /* an unknown name is wrong even when there is nothing to look at */
         const char **row = sql_table_row(t);
         (void)row;

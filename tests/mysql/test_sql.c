@@ -189,6 +189,51 @@ TEST(selects_are_bounded)
     session.may = SQL_MAY_ALL;
 }
 
+static bool is_ended(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* A function works within one step of SQLite's machine; the bounds hold there too. */
+TEST(selects_end_in_time)
+{
+    struct buf b = {0};
+    char *text = memset(arena_zalloc(&arena, 60001), 'a', 60000);
+    CHECK(
+        says(arena_printf(&arena, "SELECT '%s' LIKE '%%%.257s' FROM information_schema.schemata", text, text),
+             "a pattern of LIKE may have 256 bytes"));
+    CHECK(says(arena_printf(&arena, "SELECT '%s' LIKE '%%%.257s'", text, text), "may have 256 bytes"));
+    CHECK(says(arena_printf(&arena, "SHOW VARIABLES LIKE '%%%.257s'", text), "may have 256 bytes"));
+    CHECK(says("SELECT 1 FROM information_schema.schemata WHERE 'a' LIKE 'a' ESCAPE '|'", "no other"));
+    CHECK_STR(run("SELECT 'a_' LIKE 'a|_' ESCAPE '\\\\', 'a_' LIKE 'a\\_' ESCAPE '\\\\' FROM "
+                  "information_schema.schemata LIMIT 1"),
+              "0|1\n");
+    CHECK(says("SELECT like('a') FROM information_schema.schemata", "wrong number of arguments"));
+    buf_str(&b, "SELECT 1");
+    for (int i = 0; i < 400; i++) buf_printf(&b, ", x LIKE '%%%.250sb'", text);
+    buf_printf(&b, " FROM (SELECT CONCAT('%s', column_name) x FROM information_schema.columns)", text);
+    clock_t began = clock();
+    CHECK(says(buf_cstr(&b), "takes too long"));
+    CHECK((double)(clock() - began) / CLOCKS_PER_SEC < 4.5);
+    session.cancel.is_asked = is_ended;
+    began = clock();
+    CHECK(says(buf_cstr(&b), "ERROR 1317 70100 Query execution was interrupted"));
+    CHECK((double)(clock() - began) / CLOCKS_PER_SEC < 1);
+    session.cancel.is_asked = NULL;
+    buf_free(&b);
+    CHECK(says(arena_printf(&arena, "SELECT REPLACE('%s', 'a', '%s') x FROM information_schema.schemata",
+                            text, text),
+               "REPLACE() gives more than 1 MiB"));
+    CHECK_STR(run("SELECT REPLACE('abcab', 'ab', 'x'), INSTR('xab', 'AB'), TRIM(' a '), LTRIM(' a '), "
+                  "RTRIM(' a ') FROM "
+                  "information_schema.schemata LIMIT 1"),
+              "xcx|2|a|a | a\n");
+    CHECK_STR(run("SELECT REPLACE('abcab', 'ab', 'x'), INSTR('xab', 'AB'), TRIM(' a '), LTRIM(' a '), "
+                  "RTRIM(' a ')"),
+              "xcx|2|a|a | a\n");
+}
+
 /* SQLite has functions and tables that reach into the process: they are not for those who may log in. */
 TEST(selects_reach_nothing_else)
 {
