@@ -25,7 +25,7 @@ $(B)/agent/%.o: %.c Makefile tools/make/agent.mk
 
 $(B)/agent/%.o: %.S Makefile tools/make/agent.mk
 	@mkdir -p $(@D)
-	$(CC) -Isrc -MMD -MP -c -o $@ $<
+	$(CC) $(filter -fcf-protection%,$(CFLAGS)) -Isrc -MMD -MP -c -o $@ $<
 
 # One object of all hot code, so that what it needs from outside can be read off it.
 $(B)/agent/hot.o: $(AGENT_HOT_OBJ) tools/hot-symbols.txt tools/check-hot

@@ -1,11 +1,12 @@
 /* heap_direct.S - see heap_direct.h. The numbers written as 0 are filled in before anybody comes here. */
 #if defined(__x86_64__)
+#include <cet.h> /* _CET_ENDBR, and the note, as the compiler is told */
 #define PROCPROF_ASSEMBLER
 #include "agent/hot/heap_direct.h"
 #include "agent/hot/heap_live.h"
 
 #define NAME(name) .globl name; .hidden name; name
-#define BEGIN(name) .type name, @function; NAME(name): .cfi_startproc
+#define BEGIN(name) .type name, @function; NAME(name): .cfi_startproc; _CET_ENDBR
 #define END(name) .cfi_endproc; .size name, . - name
 #define JUMP 0xe9
 

@@ -7,6 +7,7 @@
  * in registers (aarch64) C will do.
  */
 #if defined(__x86_64__)
+#include <cet.h> /* _CET_ENDBR, and the note, as the compiler is told */
 #include <sys/syscall.h>
 
 /* As <linux/futex.h> has them, which is for C; lock_hook.c compares. */
@@ -14,7 +15,7 @@
 #define WAIT_BITSET  9
 #define COMMAND_MASK ~(128 | 256)
 
-#define BEGIN(name) .balign 16; .globl name; .type name, @function; name: .cfi_startproc
+#define BEGIN(name) .balign 16; .globl name; .type name, @function; name: .cfi_startproc; _CET_ENDBR /* all are jumped to */
 #define END(name) .cfi_endproc; .size name, . - name
 
     .hidden lock_exported_syscall, lock_counting_syscall, lock_bare_syscall
