@@ -13,9 +13,8 @@
 
 #include "agent/config.h"
 #include "agent/hot/sampler.h"
+#include "agent/own_fd.h"
 #include "agent/profsignal.h"
-
-#define LOWEST_FD 512
 
 static int open_event(uint32_t tid, int64_t first_ns)
 {
@@ -48,7 +47,7 @@ static int move_up(int fd)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit)) return fd;
     rlim_t highest = limit.rlim_cur < SAMPLER_MAX_EVENT_FD ? limit.rlim_cur / 4 * 3 : SAMPLER_MAX_EVENT_FD;
-    int lowest = highest > 2 * LOWEST_FD ? LOWEST_FD : (int)highest / 2;
+    int lowest = highest > 2 * OWN_FD_LOWEST ? OWN_FD_LOWEST : (int)highest / 2;
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
     close(fd);
     if (moved >= 0 && (rlim_t)moved >= highest) {

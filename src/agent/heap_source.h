@@ -1,7 +1,7 @@
 /* heap_source.h - where heap profiles of this process come from: our own sampler, or jemalloc's profiler.
  *
  * heap_kinds.c offers the kinds heap, allocs and growth and their control verbs, and asks the source that is
- * in charge. Called by worker threads only, one at a time (heap_kinds.c holds a lock).
+ * in charge. Called by one thread at a time, never in a handler (heap_kinds.c holds a lock).
  */
 #ifndef AGENT_HEAP_SOURCE_H
 #define AGENT_HEAP_SOURCE_H

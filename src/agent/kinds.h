@@ -8,8 +8,9 @@
  * time it is enabled; snapshot may be taken whenever; ?seconds=N gives the difference of two snapshots, made
  * by the caller.
  *
- * All functions are called from worker threads of the library, never in a handler: those of a capture kind by
- * one thread at a time (but tick), those of a counter kind by several.
+ * Functions are called from threads of the library, or of the host that are in pp_profile or pp_control (own
+ * ones for that long, and not cancelled), never in a handler: those of a capture kind by one thread at a time
+ * (but tick), those of a counter kind by several. agent_stopped comes from the library's thread.
  */
 #ifndef AGENT_KINDS_H
 #define AGENT_KINDS_H

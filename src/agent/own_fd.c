@@ -5,14 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOWEST 512
-
 bool own_fd_take(struct own_fd *own, int fd)
 {
     struct stat s;
     *own = (struct own_fd){0};
     if (fd < 0) return false;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, OWN_FD_LOWEST);
     if (moved >= 0) {
         close(fd);
         fd = moved;

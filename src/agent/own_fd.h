@@ -16,6 +16,8 @@ struct own_fd { /* all zero: none */
     ino_t inode;
 };
 
+#define OWN_FD_LOWEST 512 /* of the numbers we like */
+
 /* Takes fd over, to a high number, where a host that closes or counts descriptors is less likely to meet it;
  * it stays where it is when the limit is low. False, and fd is closed: it is not to be had. */
 bool own_fd_take(struct own_fd *own, int fd);

@@ -23,7 +23,8 @@ int profsignal_take_plain(void);
  */
 void profsignal_others(sigset_t *ret_others);
 
-/* To one thread, with this value; false when the thread is gone. */
+/* To one thread, with this value. 0; -1 when it was not sent (errno): the thread is gone, or too many
+ * signals are waiting. */
 int profsignal_send(uint32_t tid, int signal_number, void *value);
 
 void profsignal_forked(void); /* in the child of a fork */

@@ -1,10 +1,11 @@
 /* epoch.h - lets a writer know when no reader can still hold what it has just replaced.
  *
- * Readers are signal handlers, malloc and lock hooks: they may not wait, so they only count themselves in and
- * out. The writer (an ordinary thread) publishes the new thing, then calls epoch_drain and may free the old
- * one when that returns true. Counters are striped by thread so that handlers on many cores do not share a
- * line, and come in two phases so that a stream of new readers cannot keep the writer waiting: a reader that
- * arrives after the turn counts in the other phase.
+ * Readers are signal handlers, malloc and lock hooks, and threads of the host as they end: they may not wait,
+ * so they only count themselves in and out (as does the wall clock's thread, when it unwinds others). The
+ * writer (an ordinary thread) publishes the new thing, then calls epoch_drain and may free the old one when
+ * that returns true. Counters are striped by thread so that handlers on many cores do not share a line, and
+ * come in two phases so that a stream of new readers cannot keep the writer waiting: a reader that arrives
+ * after the turn counts in the other phase.
  */
 #ifndef AGENT_HOT_EPOCH_H
 #define AGENT_HOT_EPOCH_H

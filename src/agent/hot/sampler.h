@@ -20,9 +20,10 @@ enum { SAMPLER_CPU, SAMPLER_WALL, SAMPLER_COUNT };
 struct sampler_thread { /* one thread in one capture; the handler counts into it */
     _Atomic uint32_t tid;
     _Atomic uint64_t n_samples;
-    /* On the thread's CPU clock: when the first sample is due; and how many were seen due. */
+    /* On the thread's CPU clock: when the first sample is due; and how many were seen due (by its handler;
+     * arming begins it anew, counting its tail adds to it). */
     _Atomic int64_t first_due_ns;
-    _Atomic uint64_t n_due; /* changed by the thread itself alone; while it rests by others too */
+    _Atomic uint64_t n_due;
     /* It has no timer (it blocks the signal, or was refused one): its time is lost, and a signal that was
      * still under way counts nothing of it. Ends when the two above have been set anew. */
     _Atomic bool rests;
@@ -53,7 +54,7 @@ extern _Atomic uint32_t sampler_event_thread[SAMPLER_MAX_EVENT_FD];
 /* The label set of this thread (labels.h); 0: none. */
 extern _Thread_local uint32_t sampler_label_set;
 
-/* Of this thread, once it was sampled; 0 before. The child of a fork sets it back. */
+/* Of this thread, once it was sampled or given a label; 0 before. The child of a fork sets it back. */
 extern _Thread_local uint32_t sampler_own_tid;
 
 /* What a signal carries in si_value: the mark, the sampler, the index into threads. */
