@@ -119,6 +119,8 @@ static void begin_capture(const char *settings, pthread_t *ret_taker)
 {
     struct err err = {0};
     REQUIRE(!config_load(settings, &err));
+    atomic_store(&must_end, false);
+    memset(&taken, 0, sizeof taken);
     pthread_create(ret_taker, NULL, take, NULL);
     while (!atomic_load(&sampler_of[SAMPLER_CPU].table) || !atomic_load(&threads_watched))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -161,7 +163,8 @@ TEST(near_the_end_by_events)
 TEST(too_near_is_counted_as_lost)
 {
     bool has_lost = false;
-    sample_low_threads("", 768, 1024, &has_lost);
+    /* On a busy machine the few signals may all come elsewhere. */
+    for (int attempt = 0; attempt < 5 && !has_lost; attempt++) sample_low_threads("", 768, 1024, &has_lost);
     CHECK(has_lost);
 }
 
