@@ -123,6 +123,7 @@ static void query(struct conn *c)
     sql_run(&c->session, c->packet.data + 1, c->packet.len - 1, &arena, &result);
     mysql_write_result(&c->stream, &result, false);
     arena_free(&arena);
+    sql_release(&c->session.held);
 }
 
 /* A table's name, a zero byte, a pattern: what the mysql client asks for when it completes names. */

@@ -288,6 +288,7 @@ void mysql_stmt_execute(struct mysql_stmts *all, struct sql_session *session, co
     mysql_write_result(s, &result, true);
     drop_long_data(m);
     arena_free(&arena);
+    sql_release(&session->held);
 }
 
 void mysql_stmt_long_data(struct mysql_stmts *all, const char *data, size_t n)

@@ -239,8 +239,8 @@ static void say_interrupted(struct sql_result *r, struct arena *arena)
 
 /* ---- all ---- */
 
-void sql_execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
-                 struct sql_result *r)
+static void execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                    struct sql_result *r)
 {
     *r = (struct sql_result){.kind = SQL_RESULT_OK, .state = "00000", .text = ""};
     const char *privilege = "";
@@ -311,6 +311,17 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
                           st->name ? st->name : s->user, "", rc ? err.text : NULL);
     }
     if (rc) fail(r, arena, &err);
+}
+
+void sql_execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                 struct sql_result *r)
+{
+    size_t n_before = arena->total_bytes;
+    sql_release(&s->held);
+    execute(s, st, arena, r);
+    if (!sql_hold(&s->held, arena->total_bytes - n_before)) /* SELECT knows earlier */
+        sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000",
+                         "the results that clients have not read yet take 256 MiB; ask for less, or later");
 }
 
 void sql_run(struct sql_session *s, const char *text, size_t len, struct arena *arena, struct sql_result *r)

@@ -7,6 +7,7 @@
 #define SERVE_SQL_EXECUTE_H
 
 #include "serve/sql_backend.h"
+#include "serve/sql_memory.h"
 #include "serve/sql_parse.h"
 
 #define SQL_SERVER_VERSION "8.0.33"
@@ -35,6 +36,7 @@ struct sql_session {
     bool offers_tls;
     const struct sql_connections *connections; /* NULL: this one alone */
     struct sql_cancel cancel;                  /* is_asked NULL: never */
+    struct sql_held held;                      /* by the last result */
 };
 
 enum {
@@ -58,7 +60,8 @@ struct sql_result {
     const char *text;  /* of the error */
 };
 
-/* All text of *ret_result lives in the arena. */
+/* All text of *ret_result lives in the arena. When that is freed, session->held is to be released; the next
+ * statement does it otherwise. */
 void sql_execute(struct sql_session *session, const struct sql_statement *statement, struct arena *arena,
                  struct sql_result *ret_result);
 

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "serve/sql_memory.h"
 #include "serve/sql_schema.h"
 
 enum {
@@ -18,21 +19,20 @@ enum {
     MAX_CPU_MS = 3000,    /* steps over long values take longer */
     STEPS_A_LOOK = 100,   /* between looks at the bounds */
     BYTES_A_LOOK = 1 << 18,
-    CPU_MS_A_QUESTION = 20,       /* whether somebody wants it to end */
-    MAX_PROGRAM = 50000,          /* steps that are written down: between jumps nobody looks */
-    MAX_VALUE_BYTES = 1 << 16,    /* so many steps make no more than some MiB of them */
-    MAX_SQLITE_BYTES = 512 << 20, /* of all statements together: what they sort is kept in memory */
-    MAX_RESULT_BYTES = 64 << 20,
+    CPU_MS_A_QUESTION = 20,    /* whether somebody wants it to end */
+    MAX_PROGRAM = 50000,       /* steps that are written down: between jumps nobody looks */
+    MAX_VALUE_BYTES = 1 << 16, /* so many steps make no more than some MiB of them */
 };
 
 struct query {
     struct sql_session *session;
     struct arena *arena;
+    size_t n_arena_bytes; /* that it had before */
     sqlite3 *db;
     int64_t n_steps, begin_cpu_ms, asked_cpu_ms;
     size_t n_unseen_bytes;
     bool is_denied; /* a table that this user may not read */
-    bool is_too_long, is_too_large, is_ended;
+    bool is_too_long, is_ended;
     struct err problem; /* of filling a table */
 };
 
@@ -50,12 +50,11 @@ static bool must_end(struct query *q)
     const struct sql_cancel *cancel = &q->session->cancel;
     int64_t now_ms = thread_cpu_ms();
     q->is_too_long |= q->n_steps > MAX_STEPS || now_ms - q->begin_cpu_ms > MAX_CPU_MS;
-    q->is_too_large |= sqlite3_memory_used() > MAX_SQLITE_BYTES;
     if (cancel->is_asked && now_ms - q->asked_cpu_ms >= CPU_MS_A_QUESTION) {
         q->asked_cpu_ms = now_ms;
         q->is_ended |= cancel->is_asked(cancel->context);
     }
-    return q->is_ended |= q->is_too_long || q->is_too_large;
+    return q->is_ended |= q->is_too_long;
 }
 
 static int look(void *context)
@@ -72,6 +71,18 @@ static bool may_work(struct query *q, size_t n_bytes)
     if (q->is_ended || q->n_unseen_bytes < BYTES_A_LOOK) return !q->is_ended;
     q->n_unseen_bytes = 0;
     return !must_end(q);
+}
+
+/* The result and the tables that it is made of. */
+static int hold_result(struct query *q, struct err *err)
+{
+    size_t n_bytes = q->arena->total_bytes - q->n_arena_bytes;
+    if (n_bytes > SQL_MAX_RESULT_BYTES)
+        return err_set(err, ERR_LIMIT, "the result is larger than 64 MiB; ask for less (WHERE, LIMIT)");
+    if (!sql_hold(&q->session->held, n_bytes))
+        return err_set(err, ERR_LIMIT,
+                       "the results that clients have not read yet take 256 MiB; ask for less, or later");
+    return 0;
 }
 
 /* ---- tables ---- */
@@ -150,6 +161,15 @@ static int cursor_close(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
+static int fill(struct virtual_table *v)
+{
+    struct query *q = v->query;
+    sql_work_counts(false);
+    int rc = sql_schema_fill(q->session, v->spec, false, &v->rows, &q->problem);
+    sql_work_counts(true);
+    return rc ? rc : hold_result(q, &q->problem);
+}
+
 static int cursor_filter(sqlite3_vtab_cursor *cursor, int index, const char *index_text, int n_args,
                          sqlite3_value **args)
 {
@@ -158,8 +178,7 @@ static int cursor_filter(sqlite3_vtab_cursor *cursor, int index, const char *ind
     (void)index_text;
     (void)n_args;
     (void)args;
-    if (!v->is_filled && sql_schema_fill(v->query->session, v->spec, false, &v->rows, &v->query->problem))
-        return SQLITE_ERROR;
+    if (!v->is_filled && fill(v)) return SQLITE_ERROR;
     v->is_filled = true;
     ((struct cursor *)cursor)->row = 0;
     return SQLITE_OK;
@@ -467,11 +486,9 @@ static enum sql_column_type type_of_seen(const struct seen *seen)
 static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, struct err *err)
 {
     struct seen *seen = arena_zalloc(q->arena, (t->n_columns + 1) * sizeof *seen);
-    int64_t n_bytes = 0;
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char **row = sql_table_row(t);
-        n_bytes += (int64_t)(t->n_columns * sizeof *row);
         for (size_t i = 0; i < t->n_columns; i++) {
             int type = sqlite3_column_type(stmt, (int)i);
             if (type == SQLITE_NULL) continue;
@@ -480,33 +497,36 @@ static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, s
             seen[i].integer |= type == SQLITE_INTEGER;
             const char *text = (const char *)sqlite3_column_text(stmt, (int)i);
             row[i] = arena_strdup(q->arena, text ? text : "");
-            n_bytes += sqlite3_column_bytes(stmt, (int)i) + 1;
         }
-        if (n_bytes > MAX_RESULT_BYTES)
-            return err_set(err, ERR_LIMIT, "the result is larger than 64 MiB; ask for less (WHERE, LIMIT)");
+        if ((rc = hold_result(q, err))) return rc;
     }
-    if (rc != SQLITE_DONE) return ERR_INPUT;
+    if (rc != SQLITE_DONE) return rc;
     for (size_t i = 0; i < t->n_columns; i++)
         if (!sqlite3_column_decltype(stmt, (int)i)) t->columns[i].type = type_of_seen(&seen[i]);
     return 0;
 }
 
-static int explain(const struct query *q, struct err *err)
+static int explain(const struct query *q, int rc, struct err *err)
 {
     if (q->problem.text[0]) return err_set(err, ERR_INPUT, "%s", q->problem.text);
     if (q->is_too_long)
         return err_set(err, ERR_LIMIT, "the statement takes too long; ask for less (WHERE, fewer joins)");
-    if (q->is_too_large) return err_set(err, ERR_LIMIT, "the statement takes too much memory; ask for less");
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        return err_set(err, ERR_LIMIT, "the statement takes too much memory; ask for less");
     return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", sqlite3_errmsg(q->db));
 }
 
 int sql_query(struct sql_session *s, const char *text, bool describe_only, struct sql_table *t, bool *ret_may,
               struct err *err)
 {
-    struct query q = {.session = s, .arena = t->arena, .begin_cpu_ms = thread_cpu_ms()};
+    struct query q = {.session = s,
+                      .arena = t->arena,
+                      .n_arena_bytes = t->arena->total_bytes,
+                      .begin_cpu_ms = thread_cpu_ms()};
     sqlite3_stmt *stmt = NULL;
     const char *rest = "";
     err->text[0] = '\0';
+    sql_work_begin();
     int rc = sqlite3_open_v2(":memory:", &q.db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (!rc) rc = sqlite3_exec(q.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
@@ -534,8 +554,9 @@ int sql_query(struct sql_session *s, const char *text, bool describe_only, struc
         if (!describe_only) rc = read_rows(&q, stmt, t, err);
     }
     *ret_may = !q.is_denied;
-    if (rc && !err->text[0]) rc = explain(&q, err);
+    if (rc && !err->text[0]) rc = explain(&q, rc, err);
     sqlite3_finalize(stmt);
     sqlite3_close(q.db);
+    sql_work_end();
     return rc;
 }

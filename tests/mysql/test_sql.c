@@ -1,6 +1,8 @@
 /* SQL text in, results out, over the double: no packets here. */
 #include "../t.h"
 
+#include <sqlite3.h>
+
 #include "double.h"
 #include "serve/sql_execute.h"
 
@@ -232,6 +234,50 @@ TEST(selects_end_in_time)
     CHECK_STR(run("SELECT REPLACE('abcab', 'ab', 'x'), INSTR('xab', 'AB'), TRIM(' a '), LTRIM(' a '), "
                   "RTRIM(' a ')"),
               "xcx|2|a|a | a\n");
+}
+
+/* What clients do not read stays in memory: there is a bound for all of them, and room for small ones still.
+ */
+TEST(results_are_bounded_together)
+{
+    enum { N = 5 };
+    struct sql_session sessions[N];
+    struct arena arenas[N] = {0};
+    struct sql_result results[N];
+    char *text = memset(arena_zalloc(&arena, 60001), 'a', 60000);
+    const char *sql = arena_printf(&arena,
+                                   "SELECT CONCAT('%s', a.column_name) x FROM information_schema.columns a, "
+                                   "information_schema.schemata LIMIT 1000",
+                                   text);
+    run("SELECT 1");
+    for (size_t i = 0; i < N; i++) {
+        sessions[i] = session;
+        sessions[i].held = (struct sql_held){0};
+        sql_run(&sessions[i], sql, strlen(sql), &arenas[i], &results[i]);
+        CHECK_INT(results[i].kind, i < 4 ? SQL_RESULT_TABLE : SQL_RESULT_ERROR);
+    }
+    CHECK(results[4].kind == SQL_RESULT_ERROR && strstr(results[4].text, "not read yet"));
+    CHECK_STR(run("SELECT count(*) FROM information_schema.schemata"), "4\n");
+    for (size_t i = 0; i < N; i++) {
+        arena_free(&arenas[i]);
+        sql_release(&sessions[i].held);
+    }
+    sql_run(&sessions[4], sql, strlen(sql), &arenas[4], &results[4]);
+    CHECK_INT(results[4].kind, SQL_RESULT_TABLE);
+    arena_free(&arenas[4]);
+    sql_release(&sessions[4].held);
+}
+
+/* What SQLite holds for others is no reason to refuse this one. */
+TEST(sorting_is_bounded_for_each)
+{
+    void *of_others = sqlite3_malloc64(600 << 20); /* never touched */
+    CHECK(of_others != NULL);
+    CHECK_STR(
+        run("SELECT a.table_name x FROM information_schema.columns a, information_schema.schemata WHERE "
+            "a.column_name = 'BackendId' ORDER BY x LIMIT 1"),
+        "backends\n");
+    sqlite3_free(of_others);
 }
 
 /* SQLite has functions and tables that reach into the process: they are not for those who may log in. */
