@@ -26,6 +26,11 @@ static void fail(struct sql_result *r, struct arena *arena, const struct err *er
     sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "%s", err->text);
 }
 
+static const char *grant_names(unsigned any_of)
+{
+    return any_of & SQL_MAY_LOOK ? "OPERATE, NODE" : any_of & SQL_MAY_ACT ? "OPERATE" : "GRANT";
+}
+
 static unsigned needs(const struct sql_statement *st, const char **ret_privilege)
 {
     switch (st->kind) {
@@ -36,12 +41,11 @@ static unsigned needs(const struct sql_statement *st, const char **ret_privilege
         if (st->show > SQL_SHOW_CONFIG && st->show != SQL_SHOW_USERS &&
             !(st->show == SQL_SHOW_GRANTS && st->name))
             return 0;
-        if (st->show == SQL_SHOW_CONFIG || st->show >= SQL_SHOW_GRANTS) {
-            *ret_privilege = st->show == SQL_SHOW_CONFIG ? "OPERATE" : "GRANT";
-            return st->show == SQL_SHOW_CONFIG ? SQL_MAY_ACT : SQL_MAY_ADMIN;
-        }
-        *ret_privilege = "OPERATE, NODE";
-        return SQL_MAY_LOOK | SQL_MAY_ACT;
+        unsigned any_of = st->show == SQL_SHOW_CONFIG   ? SQL_MAY_ACT
+                          : st->show >= SQL_SHOW_GRANTS ? SQL_MAY_ADMIN
+                                                        : SQL_MAY_LOOK | SQL_MAY_ACT;
+        *ret_privilege = grant_names(any_of);
+        return any_of;
     case SQL_ADD_NODE:
     case SQL_DROP_NODE:
         *ret_privilege = "NODE (with administration)";
@@ -271,10 +275,10 @@ static void execute(struct sql_session *s, const struct sql_statement *st, struc
         sql_table_init(&r->table, arena);
         r->kind = SQL_RESULT_TABLE;
         if (st->query) {
-            bool has_grant = true;
-            rc = sql_query(s, st->query, false, &r->table, &has_grant, &err);
-            if (!has_grant) {
-                deny(s, st, "OPERATE, NODE", arena, r);
+            unsigned any_of = 0;
+            rc = sql_query(s, st->query, false, &r->table, &any_of, &err);
+            if (any_of) {
+                deny(s, st, grant_names(any_of), arena, r);
                 return;
             }
             if (rc && is_interrupted(s)) {
@@ -346,9 +350,9 @@ void sql_describe(struct sql_session *s, const struct sql_statement *st, struct 
     struct err err;
     sql_table_init(t, arena);
     int rc = 0;
-    bool has_grant;
+    unsigned any_of;
     if (st->kind == SQL_SELECT && st->query)
-        rc = sql_query(s, st->query, true, t, &has_grant, &err);
+        rc = sql_query(s, st->query, true, t, &any_of, &err);
     else if (st->kind == SQL_SELECT)
         rc = sql_select(s, st, true, t, &err);
     else if (st->kind == SQL_SHOW && (s->may || st->show > SQL_SHOW_CONFIG))

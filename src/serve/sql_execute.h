@@ -88,9 +88,10 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
              struct err *err); /* sql_show.c */
 int sql_select(struct sql_session *s, const struct sql_statement *st, bool describe_only, struct sql_table *t,
                struct err *err); /* sql_select.c */
-/* A SELECT that reads the tables of sql_schema.h; *ret_may is false when it failed for want of a grant. */
+/* A SELECT that reads the tables of sql_schema.h; *ret_needs is not 0 when it failed for want of any of those
+ * grants. */
 int sql_query(struct sql_session *s, const char *query, bool describe_only, struct sql_table *t,
-              bool *ret_may, struct err *err); /* sql_query.c */
+              unsigned *ret_needs, struct err *err); /* sql_query.c */
 /* The functions that SQL has here; SELECTs with and without tables call the same. */
 int sql_call(struct sql_session *s, const char *name, const struct sql_value *args, size_t n_args,
              struct arena *arena, struct sql_value *ret, struct err *err); /* sql_select.c */

@@ -119,14 +119,17 @@ static struct sql_value truth(bool b)
     return (struct sql_value){.kind = SQL_BOOL, .i = b};
 }
 
+/* op: the first letter of the operator. */
 static int eval_arithmetic(char op, struct sql_value a, struct sql_value b, struct sql_value *ret)
 {
     double x = 0, y = 0;
     int64_t whole;
-    if (a.kind == SQL_NULL || b.kind == SQL_NULL || !as_number(a, &x) || !as_number(b, &y)) {
+    if (a.kind == SQL_NULL || b.kind == SQL_NULL) {
         *ret = (struct sql_value){0};
         return 0;
     }
+    if (!as_number(a, &x)) x = strtod(a.s, NULL); /* text is the number that it begins with */
+    if (!as_number(b, &y)) y = strtod(b.s, NULL);
     if (a.kind == SQL_INT && b.kind == SQL_INT) {
         bool over = op == '+'   ? __builtin_add_overflow(a.i, b.i, &whole)
                     : op == '-' ? __builtin_sub_overflow(a.i, b.i, &whole)
@@ -137,7 +140,16 @@ static int eval_arithmetic(char op, struct sql_value a, struct sql_value b, stru
             return 0;
         }
     }
-    double r = op == '+' ? x + y : op == '-' ? x - y : op == '*' ? x * y : op == '/' ? x / y : fmod(x, y);
+    double r = op == '+'   ? x + y
+               : op == '-' ? x - y
+               : op == '*' ? x * y
+               : op == '/' ? x / y
+               : op == 'D' ? trunc(x / y)
+                           : fmod(x, y);
+    if (op == 'D' && fabs(r) < 0x1p63) {
+        *ret = sql_value_int((int64_t)r);
+        return 0;
+    }
     *ret = isfinite(r) ? (struct sql_value){.kind = SQL_REAL, .r = r} : (struct sql_value){0};
     return 0;
 }
@@ -171,7 +183,7 @@ static int eval_op(const struct sql_expr *e, const struct sql_scope *scope, stru
                                                           : truth(is_and);
         return 0;
     }
-    if (strchr("+-*/%", *op)) return eval_arithmetic(*op, a, b, ret);
+    if (strchr("+-*/%D", *op)) return eval_arithmetic(*op, a, b, ret);
     if (a.kind == SQL_NULL || b.kind == SQL_NULL) {
         *ret = (struct sql_value){0};
         return 0;

@@ -146,6 +146,7 @@ static struct sql_expr *parse_arithmetic(struct sql_parser *p, bool products)
     while (!p->rc) {
         const char *op = products ? (sql_accept(p, "*")                           ? "*"
                                      : sql_accept(p, "/")                         ? "/"
+                                     : sql_accept(p, "DIV")                       ? "DIV"
                                      : sql_accept(p, "%") || sql_accept(p, "MOD") ? "%"
                                                                                   : NULL)
                                   : (sql_accept(p, "+")   ? "+"

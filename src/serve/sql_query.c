@@ -31,7 +31,7 @@ struct query {
     sqlite3 *db;
     int64_t n_steps, begin_cpu_ms, asked_cpu_ms;
     size_t n_unseen_bytes;
-    bool is_denied; /* a table that this user may not read */
+    unsigned needs; /* any of these grants, for a table that this user may not read; 0: there is none */
     bool is_too_long, is_ended;
     struct err problem; /* of filling a table */
 };
@@ -419,7 +419,7 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     /* Not one of ours: a name that the statement itself gave (WITH x AS ...), or SQLite's own table. */
     if (!spec) return database || !strncasecmp(a, "sqlite_", 7) ? SQLITE_DENY : SQLITE_OK;
     if (sql_schema_may(q->session, spec)) return SQLITE_OK;
-    q->is_denied = true;
+    q->needs = spec->may;
     return SQLITE_DENY;
 }
 
@@ -483,6 +483,16 @@ static enum sql_column_type type_of_seen(const struct seen *seen)
                            : SQL_COLUMN_TEXT;
 }
 
+static const char *cell_text(struct query *q, sqlite3_stmt *stmt, int column, enum sql_column_type type)
+{
+    (void)type;
+    if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT) /* as SELECT without tables has it */
+        return sql_value_cstr((struct sql_value){.kind = SQL_REAL, .r = sqlite3_column_double(stmt, column)},
+                              q->arena);
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return arena_strdup(q->arena, text ? text : "");
+}
+
 static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, struct err *err)
 {
     struct seen *seen = arena_zalloc(q->arena, (t->n_columns + 1) * sizeof *seen);
@@ -495,8 +505,7 @@ static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, s
             seen[i].text |= type == SQLITE_TEXT || type == SQLITE_BLOB;
             seen[i].real |= type == SQLITE_FLOAT;
             seen[i].integer |= type == SQLITE_INTEGER;
-            const char *text = (const char *)sqlite3_column_text(stmt, (int)i);
-            row[i] = arena_strdup(q->arena, text ? text : "");
+            row[i] = cell_text(q, stmt, (int)i, t->columns[i].type);
         }
         if ((rc = hold_result(q, err))) return rc;
     }
@@ -516,8 +525,8 @@ static int explain(const struct query *q, int rc, struct err *err)
     return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", sqlite3_errmsg(q->db));
 }
 
-int sql_query(struct sql_session *s, const char *text, bool describe_only, struct sql_table *t, bool *ret_may,
-              struct err *err)
+int sql_query(struct sql_session *s, const char *text, bool describe_only, struct sql_table *t,
+              unsigned *ret_needs, struct err *err)
 {
     struct query q = {.session = s,
                       .arena = t->arena,
@@ -553,7 +562,7 @@ int sql_query(struct sql_session *s, const char *text, bool describe_only, struc
                                     .is_long = true};
         if (!describe_only) rc = read_rows(&q, stmt, t, err);
     }
-    *ret_may = !q.is_denied;
+    *ret_needs = q.needs;
     if (rc && !err->text[0]) rc = explain(&q, rc, err);
     sqlite3_finalize(stmt);
     sqlite3_close(q.db);

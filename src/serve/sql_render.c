@@ -16,16 +16,24 @@ static void render_quoted(struct buf *b, const struct sql_token *t, char quote)
     buf_char(b, quote);
 }
 
-/* Words and signs that mean something else to SQLite, or nothing. */
+/* Words and signs that mean something else to SQLite, or nothing. Its division of whole numbers gives
+ * one: 1.0 makes it that of MySQL, and what DIV needs more is written behind it (whole_part). */
 static const char *translated(const struct sql_token *t)
 {
     static const struct {
         const char *mysql, *sqlite;
-    } words[] = {{"&&", "AND"}, {"||", "OR"},       {"!", "NOT "},     {"DIV", "/"},
-                 {"MOD", "%"},  {"LCASE", "LOWER"}, {"UCASE", "UPPER"}};
+    } words[] = {{"&&", "AND"},    {"||", "OR"}, {"!", "NOT "},      {"/", "*1.0/"},
+                 {"DIV", "*1.0/"}, {"MOD", "%"}, {"LCASE", "LOWER"}, {"UCASE", "UPPER"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (sql_token_is(t, words[i].mysql)) return words[i].sqlite;
     return t->text;
+}
+
+/* LEFT(a, 1), not a LEFT JOIN. */
+static bool is_join_call(const struct sql_parser *p)
+{
+    const struct sql_token *t = sql_peek(p, 0);
+    return (sql_token_is(t, "LEFT") || sql_token_is(t, "RIGHT")) && sql_token_is(sql_peek(p, 1), "(");
 }
 
 /* Functions that may be called without brackets. */
@@ -101,11 +109,34 @@ static bool render_nesting(struct buf *b, const struct sql_token *t, struct nest
     return true;
 }
 
+/* a DIV b: a *1.0/ b % largest. The rest is taken of the whole part, and nothing is as large as that. */
+static const char whole_part[] = " % 9223372036854775807";
+
+/* How many words the operand at the next one has: signs, then a value, a name, a call, or something in
+ * brackets or between CASE and END. */
+static size_t operand_length(const struct sql_parser *p)
+{
+    size_t n = 1, depth = 0;
+    while (sql_token_is(sql_peek(p, n), "-") || sql_token_is(sql_peek(p, n), "+")) n++;
+    for (;; n++) {
+        const struct sql_token *t = sql_peek(p, n);
+        if (t->kind == SQL_TOKEN_END) return n - 1;
+        if (sql_token_is(t, "(") || sql_token_is(t, "CASE")) depth++;
+        if ((sql_token_is(t, ")") || sql_token_is(t, "END")) && depth) depth--;
+        const struct sql_token *next = sql_peek(p, n + 1);
+        bool is_name = t->kind == SQL_TOKEN_WORD || t->kind == SQL_TOKEN_QUOTED || sql_token_is(t, ".");
+        if (!depth && !sql_token_is(next, ".") && !sql_token_is(t, ".") &&
+            !(is_name && sql_token_is(next, "(")))
+            return n;
+    }
+}
+
 const char *sql_render(struct sql_parser *p)
 {
     struct buf b = {0};
     struct nesting nesting = {0};
     buf_str(&b, "SELECT");
+    size_t div_ends[SQL_MAX_DEPTH], n_divs = 0; /* the last words of what DIV divides by, innermost last */
     size_t end = 0; /* never where a word begins, so there is a space behind SELECT */
     for (; !p->rc; p->at++) {
         const struct sql_token *t = sql_peek(p, 0);
@@ -117,6 +148,12 @@ const char *sql_render(struct sql_parser *p)
         end = t->end;
         if (render_nesting(&b, t, &nesting)) continue;
         bool is_after_dot = b.data[b.len - 1] == '.';
+        if (sql_token_is(t, "DIV") && !is_after_dot) {
+            if (n_divs == SQL_MAX_DEPTH)
+                sql_unexpected(p, "a simpler expression (too deep)");
+            else
+                div_ends[n_divs++] = p->at + operand_length(p);
+        }
         const char *call = bare_call(t);
         switch (t->kind) {
         case SQL_TOKEN_STRING:
@@ -136,13 +173,15 @@ const char *sql_render(struct sql_parser *p)
             }
             break;
         default:
-            if (t->kind == SQL_TOKEN_WORD && is_after_dot) /* a name, whatever the word means elsewhere */
+            if (t->kind == SQL_TOKEN_WORD &&
+                (is_after_dot || is_join_call(p))) /* a name, whatever the word means elsewhere */
                 render_quoted(&b, t, '"');
             else if (call)
                 buf_printf(&b, "%s%s", call, sql_token_is(sql_peek(p, 1), "(") ? "" : "()");
             else
                 buf_str(&b, translated(t));
         }
+        for (; n_divs && div_ends[n_divs - 1] == p->at; n_divs--) buf_str(&b, whole_part);
     }
     const char *text = arena_strdup(p->arena, buf_cstr(&b));
     buf_free(&b);
