@@ -100,11 +100,18 @@ struct cursor {
     size_t row;
 };
 
+/* The name decides what a value of the column is turned into before it is compared: text, unless it is a
+ * number. */
+#define DECLARED_INT   "BIGINT"
+#define DECLARED_TIME  "DATETIME_TEXT"
+#define DECLARED_TRUTH "TRUTH_TEXT"
+
 static const char *declared_type(enum sql_column_type type)
 {
-    return type == SQL_COLUMN_INT    ? "BIGINT"
-           : type == SQL_COLUMN_TIME ? "DATETIME COLLATE NOCASE"
-                                     : "VARCHAR COLLATE NOCASE";
+    return type == SQL_COLUMN_INT     ? DECLARED_INT
+           : type == SQL_COLUMN_TIME  ? DECLARED_TIME " COLLATE NOCASE"
+           : type == SQL_COLUMN_TRUTH ? DECLARED_TRUTH " COLLATE TRUTH"
+                                      : "VARCHAR COLLATE NOCASE";
 }
 
 static int table_connect(sqlite3 *db, void *context, int n_args, const char *const *args,
@@ -143,8 +150,7 @@ static int table_disconnect(sqlite3_vtab *table)
 static int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     (void)table;
-    info->estimatedCost =
-        1000; /* always read whole; SQLite makes an index of its own where a join wants one */
+    info->estimatedCost = 1000; /* always read whole */
     return SQLITE_OK;
 }
 
@@ -199,10 +205,13 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int c
 {
     const struct virtual_table *v = (struct virtual_table *)cursor->pVtab;
     const char *cell = v->rows.rows[((struct cursor *)cursor)->row][column];
+    enum sql_column_type type = v->rows.columns[column].type;
     if (!cell)
         sqlite3_result_null(to);
-    else if (v->rows.columns[column].type == SQL_COLUMN_INT)
+    else if (type == SQL_COLUMN_INT)
         sqlite3_result_int64(to, strtoll(cell, NULL, 10));
+    else if (type == SQL_COLUMN_TRUTH && (!strcmp(cell, "true") || !strcmp(cell, "false")))
+        sqlite3_result_text(to, *cell == 't' ? "1" : "0", 1, SQLITE_STATIC); /* WHERE alive */
     else
         sqlite3_result_text(to, cell, -1, SQLITE_STATIC); /* lives as long as the statement */
     return SQLITE_OK;
@@ -342,6 +351,23 @@ static int compare_ignoring_case(void *context, int n_a, const void *a, int n_b,
     return order ? order : n_a - n_b;
 }
 
+static void spell_truth(int *len, const void **text)
+{
+    char letter = *len == 1 ? *(const char *)*text : 0;
+    if (letter != '0' && letter != '1') return;
+    *text = letter == '1' ? "true" : "false";
+    *len = (int)strlen(*text);
+}
+
+/* A truth value is '1' or '0' here, and so is true when it is compared: alive = true, alive = 1, alive =
+ * 'true'. */
+static int compare_truths(void *context, int n_a, const void *a, int n_b, const void *b)
+{
+    spell_truth(&n_a, &a);
+    spell_truth(&n_b, &b);
+    return compare_ignoring_case(context, n_a, a, n_b, b);
+}
+
 /* What sql_call knows. */
 static const char *const own_functions[] = {"VERSION",
                                             "CURRENT_VERSION",
@@ -380,6 +406,7 @@ static int add_functions(struct query *q)
         *f = (struct function){.query = q, .name = own_functions[i]};
         rc = sqlite3_create_function(q->db, own_functions[i], -1, SQLITE_UTF8, f, call, NULL, NULL);
     }
+    if (!rc) rc = sqlite3_create_collation(q->db, "TRUTH", SQLITE_UTF8, q, compare_truths);
     for (size_t i = 0; !rc && i < sizeof collations / sizeof *collations; i++)
         rc = sqlite3_create_collation(q->db, collations[i], SQLITE_UTF8, q, compare_ignoring_case);
     return rc;
@@ -464,10 +491,11 @@ static int add_tables(struct query *q, const char *query)
 
 static enum sql_column_type type_of_declared(const char *declared)
 {
-    return !declared                       ? SQL_COLUMN_TEXT
-           : !strcmp(declared, "BIGINT")   ? SQL_COLUMN_INT
-           : !strcmp(declared, "DATETIME") ? SQL_COLUMN_TIME
-                                           : SQL_COLUMN_TEXT;
+    return !declared                           ? SQL_COLUMN_TEXT
+           : !strcmp(declared, DECLARED_INT)   ? SQL_COLUMN_INT
+           : !strcmp(declared, DECLARED_TIME)  ? SQL_COLUMN_TIME
+           : !strcmp(declared, DECLARED_TRUTH) ? SQL_COLUMN_TRUTH
+                                               : SQL_COLUMN_TEXT;
 }
 
 /* An expression has the type of its values. */
@@ -485,11 +513,12 @@ static enum sql_column_type type_of_seen(const struct seen *seen)
 
 static const char *cell_text(struct query *q, sqlite3_stmt *stmt, int column, enum sql_column_type type)
 {
-    (void)type;
     if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT) /* as SELECT without tables has it */
         return sql_value_cstr((struct sql_value){.kind = SQL_REAL, .r = sqlite3_column_double(stmt, column)},
                               q->arena);
     const char *text = (const char *)sqlite3_column_text(stmt, column);
+    if (type == SQL_COLUMN_TRUTH && text && (!strcmp(text, "0") || !strcmp(text, "1")))
+        return *text == '1' ? "true" : "false";
     return arena_strdup(q->arena, text ? text : "");
 }
 
@@ -562,6 +591,8 @@ int sql_query(struct sql_session *s, const char *text, bool describe_only, struc
                                     .is_long = true};
         if (!describe_only) rc = read_rows(&q, stmt, t, err);
     }
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (t->columns[i].type == SQL_COLUMN_TRUTH) t->columns[i].type = SQL_COLUMN_TEXT;
     *ret_needs = q.needs;
     if (rc && !err->text[0]) rc = explain(&q, rc, err);
     sqlite3_finalize(stmt);

@@ -34,6 +34,7 @@ static const char *type_name(enum sql_column_type type, bool with_length)
         return "double";
     case SQL_COLUMN_TIME:
         return "datetime";
+    case SQL_COLUMN_TRUTH:
     case SQL_COLUMN_TEXT:
         break;
     }
@@ -134,7 +135,8 @@ static int fill_columns(struct sql_session *s, struct sql_table *t, struct err *
         sql_table_typed_columns(&of, spec->columns);
         for (size_t k = 0; k < of.n_columns; k++) {
             enum sql_column_type type = of.columns[k].type;
-            bool is_text = type == SQL_COLUMN_TEXT, is_int = type == SQL_COLUMN_INT;
+            bool is_text = type == SQL_COLUMN_TEXT || type == SQL_COLUMN_TRUTH,
+                 is_int = type == SQL_COLUMN_INT;
             add_row(t, (const char *const[]){"def",
                                              spec->schema,
                                              spec->name,
@@ -203,18 +205,19 @@ const struct sql_schema_table sql_schema_tables[] = {
      .may = LOOK},
     {OWN_SCHEMA, "compute_nodes", SQL_COMPUTE_NODE_COLUMNS, .rows = SQL_ROWS_OF_SHOW,
      .show = SQL_SHOW_COMPUTE_NODES, .may = LOOK},
-    {OWN_SCHEMA, "failures", "time:t,node_id:i,type,requested,error", .rows = SQL_ROWS_FILLED,
+    {OWN_SCHEMA, "failures", "time:t,node_id:i,type,requested:b,error", .rows = SQL_ROWS_FILLED,
      .fill = fill_failures, .may = LOOK},
     {OWN_SCHEMA, "frontends", SQL_FRONTEND_COLUMNS, .rows = SQL_ROWS_OF_SHOW, .show = SQL_SHOW_FRONTENDS,
      .may = LOOK},
-    {OWN_SCHEMA, "nodes", "id:i,kind,name,host,http_port:i,alive,start_time:t,last_heartbeat:t,version,error",
+    {OWN_SCHEMA, "nodes",
+     "id:i,kind,name,host,http_port:i,alive:b,start_time:t,last_heartbeat:t,version,error",
      .rows = SQL_ROWS_FILLED, .fill = fill_nodes, .may = LOOK},
     {OWN_SCHEMA, "profiles",
      "id:i,node_id:i,type,start_time:t,start_ms:i,duration_ms:i,size_bytes:i,samples:i,file,sample_types",
      .rows = SQL_ROWS_FILLED, .fill = fill_profiles, .may = LOOK},
-    {OWN_SCHEMA, "settings", "name,aliases,value,type,is_mutable,comment", .rows = SQL_ROWS_OF_SHOW,
+    {OWN_SCHEMA, "settings", "name,aliases,value,type,is_mutable:b,comment", .rows = SQL_ROWS_OF_SHOW,
      .show = SQL_SHOW_CONFIG, .may = SQL_MAY_ACT},
-    {OWN_SCHEMA, "users", "name,has_password,grants", .rows = SQL_ROWS_OF_SHOW, .show = SQL_SHOW_USERS,
+    {OWN_SCHEMA, "users", "name,has_password:b,grants", .rows = SQL_ROWS_OF_SHOW, .show = SQL_SHOW_USERS,
      .may = SQL_MAY_ADMIN},
 
     {INFO_SCHEMA, "CHARACTER_SETS", "CHARACTER_SET_NAME,DEFAULT_COLLATE_NAME,DESCRIPTION,MAXLEN:i",
@@ -438,9 +441,10 @@ static int show_columns(const struct sql_schema_table *spec, bool is_full, struc
         enum sql_column_type type = of.columns[i].type;
         const char *name = of.columns[i].name, *type_text = type_name(type, true);
         if (is_full)
-            add_row(t, (const char *const[]){name, type_text,
-                                             type == SQL_COLUMN_TEXT ? "utf8mb4_general_ci" : NULL, "YES", "",
-                                             NULL, "", "select", ""});
+            add_row(t, (const char *const[]){
+                           name, type_text,
+                           type == SQL_COLUMN_TEXT || type == SQL_COLUMN_TRUTH ? "utf8mb4_general_ci" : NULL,
+                           "YES", "", NULL, "", "select", ""});
         else
             add_row(t, (const char *const[]){name, type_text, "YES", "", NULL, ""});
     }

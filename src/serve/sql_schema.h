@@ -11,17 +11,18 @@
 
 /* Names with types, as sql_table_typed_columns takes them; SHOW has the same columns as text. */
 #define SQL_BACKEND_COLUMNS                                                                                  \
-    "BackendId:i,IP,HeartbeatPort:i,BePort:i,HttpPort:i,BrpcPort:i,LastStartTime:t,LastHeartbeat:t,Alive,"   \
-    "SystemDecommissioned,ClusterDecommissioned,TabletNum:i,DataUsedCapacity,AvailCapacity,TotalCapacity,"   \
+    "BackendId:i,IP,HeartbeatPort:i,BePort:i,HttpPort:i,BrpcPort:i,LastStartTime:t,LastHeartbeat:t,Alive:b," \
+    "SystemDecommissioned:b,ClusterDecommissioned:b,TabletNum:i,DataUsedCapacity,AvailCapacity,"             \
+    "TotalCapacity,"                                                                                         \
     "UsedPct,MaxDiskUsedPct,ErrMsg,Version,Status,DataTotalCapacity,DataUsedPct,CpuCores:i,MemLimit,"        \
     "NumRunningQueries:i,MemUsedPct,CpuUsedPct,DataCacheMetrics,Location,StatusCode"
 #define SQL_COMPUTE_NODE_COLUMNS                                                                             \
     "ComputeNodeId:i,IP,HeartbeatPort:i,BePort:i,HttpPort:i,BrpcPort:i,LastStartTime:t,LastHeartbeat:t,"     \
-    "Alive,SystemDecommissioned,ClusterDecommissioned,ErrMsg,Version,CpuCores:i,MemLimit,"                   \
-    "NumRunningQueries:i,MemUsedPct,CpuUsedPct,DataCacheMetrics,HasStoragePath,StatusCode"
+    "Alive:b,SystemDecommissioned:b,ClusterDecommissioned:b,ErrMsg,Version,CpuCores:i,MemLimit,"             \
+    "NumRunningQueries:i,MemUsedPct,CpuUsedPct,DataCacheMetrics,HasStoragePath:b,StatusCode"
 #define SQL_FRONTEND_COLUMNS                                                                                 \
-    "Id:i,Name,IP,EditLogPort:i,HttpPort:i,QueryPort:i,RpcPort:i,Role,ClusterId:i,Join,Alive,"               \
-    "ReplayedJournalId:i,LastHeartbeat:t,IsHelper,ErrMsg,StartTime:t,Version"
+    "Id:i,Name,IP,EditLogPort:i,HttpPort:i,QueryPort:i,RpcPort:i,Role,ClusterId:i,Join:b,Alive:b,"           \
+    "ReplayedJournalId:i,LastHeartbeat:t,IsHelper:b,ErrMsg,StartTime:t,Version"
 
 struct sql_schema_table {
     const char *schema, *name, *columns;

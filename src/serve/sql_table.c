@@ -22,6 +22,7 @@ void sql_table_typed_columns(struct sql_table *t, const char *names)
         t->columns[t->n_columns++] = (struct sql_column){.name = arena_strndup(t->arena, at, name_len),
                                                          .type = type == 'i'   ? SQL_COLUMN_INT
                                                                  : type == 't' ? SQL_COLUMN_TIME
+                                                                 : type == 'b' ? SQL_COLUMN_TRUTH
                                                                                : SQL_COLUMN_TEXT};
         if (!at[len]) break;
         at += len + 1;

@@ -11,7 +11,8 @@ enum sql_column_type {
     SQL_COLUMN_TEXT,
     SQL_COLUMN_INT,
     SQL_COLUMN_REAL,
-    SQL_COLUMN_TIME, /* 2026-01-31 23:59:59 */
+    SQL_COLUMN_TIME,  /* 2026-01-31 23:59:59 */
+    SQL_COLUMN_TRUTH, /* true or false, which are text to clients; WHERE takes them for truth values */
 };
 
 struct sql_column {
@@ -47,7 +48,7 @@ struct sql_clauses {
 void sql_table_init(struct sql_table *t, struct arena *arena);
 /* Names separated by commas, all text. A name may have its type behind a colon, which is left out here. */
 void sql_table_columns(struct sql_table *t, const char *names);
-/* With the types: ":i" a whole number, ":t" a time, else text. */
+/* With the types: ":i" a whole number, ":t" a time, ":b" a truth value, else text. */
 void sql_table_typed_columns(struct sql_table *t, const char *names);
 const char **sql_table_row(struct sql_table *t); /* a new row, all NULL */
 

@@ -179,6 +179,39 @@ TEST(functions_and_operators)
               "0|NULL\n");
 }
 
+/* Truth values are text to clients, and what they are in WHERE; as in SHOW ... WHERE. */
+TEST(truth_values_and_times)
+{
+    static const char *const alive[] = {
+        "alive",
+        "alive = true",
+        "alive = 1",
+        "alive = 'true'",
+        "alive = 'TRUE'",
+        "alive != false",
+        "NOT alive = 'false'",
+        "alive IS TRUE",
+        "alive IN ('true', 'x')",
+        "CASE alive WHEN 'true' THEN 1 END",
+        "id IN (SELECT y.id FROM procprof.nodes y WHERE y.alive = nodes.alive AND y.alive)"};
+    for (size_t i = 0; i < sizeof alive / sizeof *alive; i++)
+        CHECK_STR(
+            run(arena_printf(&arena, "SELECT host, alive FROM procprof.nodes WHERE kind = 'backend' AND %s",
+                             alive[i])),
+            "10.0.0.2|true\n");
+    CHECK_STR(run("SELECT BackendId, Alive a FROM procprof.backends WHERE NOT Alive"), "10003|false\n");
+    CHECK_INT(result.table.columns[1].type, SQL_COLUMN_TEXT);
+    CHECK_STR(run("SELECT x.alive, count(*) FROM procprof.nodes n JOIN (SELECT DISTINCT alive FROM "
+                  "procprof.nodes) x ON "
+                  "x.alive = n.alive WHERE n.kind = 'backend' GROUP BY 1 ORDER BY 1"),
+              "false|1\ntrue|1\n");
+    CHECK_STR(run("SELECT is_mutable FROM procprof.settings WHERE is_mutable = true LIMIT 1"), "true\n");
+    run("SELECT 1 FROM procprof.nodes WHERE start_time >= '2027'");
+    CHECK_INT(result.table.n_rows, 0);
+    run("SELECT 1 FROM procprof.nodes WHERE start_time >= '2023' AND start_time < '2024'");
+    CHECK(result.table.n_rows > 0);
+}
+
 TEST(selects_are_bounded)
 {
     CHECK(says("SELECT * FROM procprof.nothing",
