@@ -31,5 +31,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             for (size_t k = 0; k < result.table.n_columns; k++)
                 if (result.table.rows[i][k] && strlen(result.table.rows[i][k]) == (size_t)-1) abort();
     arena_free(&arena);
+    sql_release(&session.held);
     return 0;
 }

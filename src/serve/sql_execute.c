@@ -324,8 +324,7 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
     sql_release(&s->held);
     execute(s, st, arena, r);
     if (!sql_hold(&s->held, arena->total_bytes - n_before)) /* SELECT knows earlier */
-        sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000",
-                         "the results that clients have not read yet take 256 MiB; ask for less, or later");
+        sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "%s", SQL_TOO_MUCH_IS_HELD);
 }
 
 void sql_run(struct sql_session *s, const char *text, size_t len, struct arena *arena, struct sql_result *r)

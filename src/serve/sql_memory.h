@@ -26,6 +26,7 @@ struct sql_held { /* all zero: nothing */
 };
 
 /* From now on n_bytes are held. False: that is too much, and what was held before still is. */
+#define SQL_TOO_MUCH_IS_HELD "the results that clients have not read yet take 256 MiB; ask for less, or later"
 bool sql_hold(struct sql_held *held, size_t n_bytes);
 void sql_release(struct sql_held *held);
 

@@ -79,9 +79,7 @@ static int hold_result(struct query *q, struct err *err)
     size_t n_bytes = q->arena->total_bytes - q->n_arena_bytes;
     if (n_bytes > SQL_MAX_RESULT_BYTES)
         return err_set(err, ERR_LIMIT, "the result is larger than 64 MiB; ask for less (WHERE, LIMIT)");
-    if (!sql_hold(&q->session->held, n_bytes))
-        return err_set(err, ERR_LIMIT,
-                       "the results that clients have not read yet take 256 MiB; ask for less, or later");
+    if (!sql_hold(&q->session->held, n_bytes)) return err_set(err, ERR_LIMIT, "%s", SQL_TOO_MUCH_IS_HELD);
     return 0;
 }
 
