@@ -77,7 +77,7 @@ run:
 
 check:
 	@tools/setup check
-	@tools/check-layers
+	@tools/check-rooms
 	@tools/check-format
 	@tools/check-types
 	@$(MAKE) --no-print-directory B=build-werror WERROR=1 all

@@ -8,7 +8,7 @@ and reading a 1 GB recording beside jfrconv.
 import math, os, pathlib, shutil, statistics, subprocess, sys, time
 
 BENCH = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(BENCH), str(BENCH.parent / "tests" / "jvm")]
+sys.path[:0] = [str(BENCH), str(BENCH.parent / "tests" / "collect")]
 sys.argv[1:] = []
 import side_by_side as bench  # noqa: E402
 from jvmtest import *  # noqa: E402,F403

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "serve/cluster.h"
-#include "serve/conf.h"
+#include "serve/cluster/cluster.h"
+#include "serve/cluster/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

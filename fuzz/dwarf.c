@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "symbol/dwarf_int.h"
+#include "symbol/dwarf/dwarf_int.h"
 #include "symbol/image.h"
 #include "symbol/symbol.h"
 

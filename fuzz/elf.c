@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "symbol/debugfile.h"
-#include "symbol/elf.h"
-#include "symbol/symtab.h"
+#include "symbol/elf/debugfile.h"
+#include "symbol/elf/elf.h"
+#include "symbol/elf/symtab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

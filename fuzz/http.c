@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "serve/api.h"
-#include "serve/archive.h"
-#include "serve/capture.h"
-#include "serve/json_in.h"
+#include "base/tar_gz.h"
+#include "serve/collector/node_capture.h"
+#include "serve/http/api.h"
+#include "serve/http/json_in.h"
 #include "store/profile_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -58,7 +58,7 @@ static void fuzz_archive(const uint8_t *data, size_t size)
 {
     struct bytes out = {0};
     struct err err = {0};
-    int rc = archive_entry(data, size, ".html", &out, &err);
+    int rc = tar_gz_entry(data, size, ".html", &out, &err);
     if (rc && !err.text[0]) abort();
     bytes_free(&out);
 }

@@ -3,8 +3,8 @@
  * the bytes go on). */
 #include <stdint.h>
 
-#include "../tests/mysql/double.h"
-#include "serve/mysql_conn.h"
+#include "../tests/serve/sql/double.h"
+#include "serve/mysql/mysql_conn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "serve/script.h"
+#include "serve/script/script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
 /* SQL text: lexed, parsed, described and executed over the double. */
 #include <stdint.h>
 
-#include "../tests/mysql/double.h"
-#include "serve/sql_execute.h"
+#include "../tests/serve/sql/double.h"
+#include "serve/sql/sql_execute.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

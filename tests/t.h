@@ -1,6 +1,6 @@
 /* t.h - the whole test framework.
  *
- *     #include "../t.h"
+ *     #include "t.h"
  *     TEST(reader_stops_at_the_end) { CHECK_INT(rd_left(&r), 0); }
  *     TEST_MAIN()
  *

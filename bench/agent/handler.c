@@ -14,7 +14,7 @@
 #include "agent/agent.h"
 #include "agent/hot/sampler.h"
 #include "agent/hot/unwind.h"
-#include "agent/kinds.h"
+#include "agent/sample/kinds.h"
 
 #define N_CALLS 200000
 

@@ -9,17 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/config.h"
-#include "agent/deadline.h"
+#include "agent/host/config.h"
+#include "agent/host/deadline.h"
+#include "agent/host/loader.h"
+#include "agent/host/profsignal.h"
+#include "agent/host/sized.h"
+#include "agent/host/threads.h"
 #include "agent/hot/sampler.h"
-#include "agent/kinds.h"
-#include "agent/labels.h"
-#include "agent/loader.h"
-#include "agent/profsignal.h"
-#include "agent/server.h"
-#include "agent/sized.h"
-#include "agent/tables.h"
-#include "agent/threads.h"
+#include "agent/http/agent_server.h"
+#include "agent/sample/kinds.h"
+#include "agent/sample/labels.h"
+#include "agent/unwind/tables.h"
 #include "procprof.h"
 
 #define PUBLIC __attribute__((visibility("default")))

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/config.h"
-#include "agent/server.h"
-#include "agent/threads.h"
+#include "agent/host/config.h"
+#include "agent/host/threads.h"
+#include "agent/http/agent_server.h"
 
 static void complain(const struct err *err)
 {

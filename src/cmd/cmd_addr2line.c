@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "cmd/command.h"
-#include "symbol/elf.h"
+#include "symbol/elf/elf.h"
 #include "symbol/symbol.h"
 
 enum { MAX_BATCH = 200000, LOOK_AHEAD_FRAMES = 8, LINE_BYTES = 64 };

@@ -13,8 +13,8 @@
 #include "collect/fetch.h"
 #include "format/folded.h"
 #include "format/format.h"
-#include "report/flame_html.h"
-#include "report/flame_svg.h"
+#include "report/flame/flame_html.h"
+#include "report/flame/flame_svg.h"
 
 struct flame_arguments {
     struct report_arguments common;

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
-#include "serve/cluster.h"
+#include "serve/cluster/cluster.h"
 #include "serve/server.h"
 
 struct arguments {

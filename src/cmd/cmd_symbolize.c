@@ -11,6 +11,7 @@
 #include "collect/fetch.h"
 #include "format/format.h"
 #include "report/symbolize.h"
+#include "symbol/demangle/demangle.h"
 #include "symbol/symbol.h"
 
 /* Standard input, line by line: mangled names in, names for people out. */

@@ -20,8 +20,8 @@
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "collect/fetch.h"
-#include "serve/capture.h"
-#include "serve/conf.h"
+#include "serve/cluster/conf.h"
+#include "serve/collector/node_capture.h"
 #include "store/store.h"
 
 enum { MAX_SECONDS = 3600, MAX_BYTES = 512 << 20 };

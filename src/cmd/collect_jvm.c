@@ -18,9 +18,9 @@
 #include "collect/jvm_find.h"
 #include "format/format.h"
 #include "profile/unit.h"
-#include "report/fe_archive.h"
-#include "report/flame_html.h"
-#include "report/flame_svg.h"
+#include "report/flame/fe_archive.h"
+#include "report/flame/flame_html.h"
+#include "report/flame/flame_svg.h"
 
 struct arguments {
     const char *target, *events, *output, *html, *svg, *archive, *engine, *library, *jfr, *sample;

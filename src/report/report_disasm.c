@@ -9,8 +9,9 @@
 #include "report/report_int.h"
 #include "report/simple_names.h"
 #include "report/source.h"
-#include "symbol/elf.h"
-#include "symbol/symtab.h"
+#include "symbol/demangle/demangle.h"
+#include "symbol/elf/elf.h"
+#include "symbol/elf/symtab.h"
 
 struct place { /* a node with its address in the object */
     uint64_t address;

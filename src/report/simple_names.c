@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "symbol/demangle/demangle.h"
 #include "symbol/symbol.h"
 
 /* Java's constructors; Go's methods: "pkg.(*T).m", "pkg.(*T[go.shape.int]).m" */

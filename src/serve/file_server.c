@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "format/format.h"
-#include "serve/capture.h"
-#include "serve/site.h"
+#include "serve/collector/node_capture.h"
+#include "serve/http/site.h"
 
 enum { MAX_FILES = 1000 };
 

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/listen_on.h"
 #include "base/mem.h"
-#include "serve/api.h"
-#include "serve/listen_on.h"
-#include "serve/mysql_server.h"
-#include "serve/site.h"
+#include "serve/http/api.h"
+#include "serve/http/site.h"
+#include "serve/mysql/mysql_server.h"
 
 struct server {
     struct site site;

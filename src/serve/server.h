@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "serve/conf.h"
+#include "serve/cluster/conf.h"
 
 struct server;
 

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/strtab.h"
+#include "symbol/dwarf/address_query.h"
 #include "symbol/image_int.h"
-#include "symbol/query.h"
 #include "symbol/symbol.h"
 
 enum { MAX_CHAIN = 4096, CHUNK = 2048 };

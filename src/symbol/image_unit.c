@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "symbol/dwarf_entry.h"
+#include "symbol/dwarf/dwarf_entry.h"
 
 struct interval {
     uint64_t low, high;

@@ -2,7 +2,7 @@
 #ifndef SYMBOL_IMAGE_UNIT_H
 #define SYMBOL_IMAGE_UNIT_H
 
-#include "symbol/dwarf_int.h"
+#include "symbol/dwarf/dwarf_int.h"
 #include "symbol/image.h"
 
 struct piece {

@@ -12,15 +12,15 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "symbol/cache.h"
-#include "symbol/debugfile.h"
-#include "symbol/debuginfod.h"
-#include "symbol/dwarf.h"
+#include "symbol/dwarf/dwarf.h"
+#include "symbol/dwarf/scope.h"
+#include "symbol/dwarf/scope_names.h"
+#include "symbol/elf/debugfile.h"
+#include "symbol/elf/debuginfod.h"
+#include "symbol/elf/symtab.h"
+#include "symbol/elf/unwind_table.h"
 #include "symbol/image.h"
-#include "symbol/names.h"
 #include "symbol/process_files.h"
-#include "symbol/scope.h"
-#include "symbol/symtab.h"
-#include "symbol/unwind_table.h"
 
 enum { MAX_SINGLE_SYMBOLS = 8 };
 
@@ -418,10 +418,10 @@ static struct symtab_entry entry_starting_at(struct symbol_object *o, uint64_t s
 
 /* Names are the same with and without debug information: where the table has several for the function, its
  * rule decides. A single one adds nothing to what the debug information tells. */
-static const char *symbol_starting_at(void *context, uint64_t start, const char *told)
+static const char *symbol_starting_at(void *context, uint64_t start, const char *linkage_name)
 {
     struct symtab_entry e = entry_starting_at(context, start);
-    return !told || (e.has_others && !symtab_same_function(told, e.name)) ? e.name : NULL;
+    return !linkage_name || (e.has_others && !symtab_same_function(linkage_name, e.name)) ? e.name : NULL;
 }
 
 static void find_dwarf(struct symbol_object *o)

@@ -81,8 +81,4 @@ int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n_a
                   struct symbol_result *ret_result, struct err *err);
 void symbol_result_free(struct symbol_result *r);
 
-/* Itanium C++ and Rust names for people; anything else is returned as it is. The result is the caller's
- * (mem_free). */
-char *symbol_demangle(const char *linkage_name);
-
 #endif

@@ -25,9 +25,9 @@ __attribute__((constructor)) static void skip_all(void)
 #endif
 
 #if defined(__SANITIZE_THREAD__) && !defined(NEEDS_PLAIN_STACKS)
+#include "agent/host/libc_real.h"
 #include "agent/hot/heap_hook.h"
 #include "agent/hot/lock_hook.h"
-#include "agent/real.h"
 
 #define IS_EXACT 0
 

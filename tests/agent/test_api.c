@@ -15,9 +15,9 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include "agent/host/sized.h"
 #include "agent/hot/heap_hook.h"
 #include "agent/hot/lock_hook.h"
-#include "agent/sized.h"
 #include "procprof.h"
 
 #include "../t.h"

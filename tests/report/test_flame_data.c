@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/rd.h"
-#include "report/flame_data.h"
-#include "report/flame_html.h"
+#include "report/flame/flame_data.h"
+#include "report/flame/flame_html.h"
 
 /* A reader of the bytes, as plain as it can be; the page's own is tested in tests/web. */
 struct decoded {

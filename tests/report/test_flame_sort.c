@@ -3,7 +3,7 @@
 
 #include "../t.h"
 #include "base/mem.h"
-#include "report/flame_sort.h"
+#include "report/flame/flame_sort.h"
 
 static const struct flame_stacks *sorted_stacks;
 

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "symbol/cache.h"
-#include "symbol/dwarf.h"
+#include "symbol/dwarf/dwarf.h"
 #include "symbol/image.h"
 #include "symbol/symbol.h"
 

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "format/format.h"
-#include "report/flame_html.h"
+#include "report/flame/flame_html.h"
 
 static uint64_t seed = 88172645463325252u;
 

@@ -1,7 +1,7 @@
 # libprocprof: the profiler that lives in other people's processes. libc only; everything hidden but what src/agent/procprof.map names.
 
 AGENT_BASE    := src/base/err.c
-AGENT_SRC     := $(sort $(wildcard src/agent/*.c)) $(AGENT_BASE)
+AGENT_SRC     := $(sort $(filter-out src/agent/hot/%,$(wildcard src/agent/*.c src/agent/*/*.c))) $(AGENT_BASE)
 AGENT_HOT_SRC := $(sort $(wildcard src/agent/hot/*.c)) src/base/rd.c
 AGENT_OBJ     := $(AGENT_SRC:%.c=$(B)/agent/%.o)
 AGENT_HOT_ASM := $(sort $(wildcard src/agent/hot/*.S))
@@ -46,8 +46,8 @@ $(B)/libprocprof.a: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
 	$(AR) rcs $@ $(B)/agent/procprof.o
 
 # The unwinder must not need what most programs do not have.
-CFLAGS_tests_agent_test_unwind = -O2 -fomit-frame-pointer
-CFLAGS_tests_agent_test_cpu = -O2 -fomit-frame-pointer
+CFLAGS_tests_agent_hot_test_unwind = -O2 -fomit-frame-pointer
+CFLAGS_tests_agent_sample_test_cpu = -O2 -fomit-frame-pointer
 
 # Tests reach the inside: they link the objects, not the library.
 $(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)

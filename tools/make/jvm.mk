@@ -1,7 +1,7 @@
 # What the JVM tests read recordings with.
-$(B)/tests/jvm/jfr_tool: $(B)/tests/jvm/jfr_tool.o $(B)/libprogram.a
+$(B)/tests/collect/jfr_tool: $(B)/tests/collect/jfr_tool.o $(B)/libprogram.a
 	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
-test-programs: $(B)/tests/jvm/jfr_tool
+test-programs: $(B)/tests/collect/jfr_tool
 
 bench-jvm:
 	@tools/setup bench

@@ -30,10 +30,10 @@ $(B)/web/viewer.html: web/viewer.html $(B)/web/viewer.js $(B)/web/app.css tools/
 
 web: $(WEB_FILES:%=$(B)/web/%) $(B)/web/viewer.html
 
-CFLAGS_src_report_flame_html = -DWEB_DIR='"$(B)/web"'
-CFLAGS_src_serve_web_files   = -DWEB_DIR='"$(B)/web"'
-$(B)/src/report/flame_html.o: $(B)/web/viewer.html
-$(B)/src/serve/web_files.o: $(WEB_FILES:%=$(B)/web/%.gz) $(B)/web/etags.h
+CFLAGS_src_report_flame_flame_html = -DWEB_DIR='"$(B)/web"'
+CFLAGS_src_serve_http_web_files = -DWEB_DIR='"$(B)/web"'
+$(B)/src/report/flame/flame_html.o: $(B)/web/viewer.html
+$(B)/src/serve/http/web_files.o: $(WEB_FILES:%=$(B)/web/%.gz) $(B)/web/etags.h
 
 .PHONY: web
 

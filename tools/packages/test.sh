@@ -3,7 +3,7 @@
 # need it are left out: they say so too.
 set -euo pipefail
 
-# Versions that Debian 12's node 18 runs. tests/web/browser.mjs and tests/mysql/driver.test look there.
+# Versions that Debian 12's node 18 runs. tests/web/browser.mjs and tests/serve/mysql/driver.test look there.
 node=${PROCPROF_NODE:-${XDG_CACHE_HOME:-$HOME/.cache}/procprof-dev/node}
 wanted="playwright-core@1.57.0 axe-core@4.11.0 mysql2@3.11.5"
 if [ "$(cat "$node/installed" 2>/dev/null)" != "$wanted" ]; then
@@ -19,7 +19,7 @@ fi
 
 # What the JFR tests compare with; a test that misses it says so and is skipped.
 tools/maven-get tools.profiler:jfr-converter:4.5 d8a5452b26adb11a2a0abf0c53799a6fd60dbccb0647efa5a734e3c46ced3df4 >/dev/null || true
-# A driver of the MySQL protocol: tests/mysql/driver.test.
+# A driver of the MySQL protocol: tests/serve/mysql/driver.test.
 tools/maven-get com.mysql:mysql-connector-j:8.4.0 d77962877d010777cff997015da90ee689f0f4bb76848340e1488f2b83332af5 >/dev/null || true
 
 # Databend's engine as a Python module: the largest real host of the agent's tests (176 MB of Rust).

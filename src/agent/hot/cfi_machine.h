@@ -2,8 +2,8 @@
  * machine that turns a function's instructions into rows, and the expressions we know.
  *
  * Pure: reads bytes that are already in our own memory, through bounds, and trusts nothing in them. Nothing
- * is allocated, so it serves both the builder of tables (agent/cfi.h) and a handler that meets code for which
- * no table was made yet (young.h). Knows both machines, whichever it runs on.
+ * is allocated, so it serves both the builder of tables (agent/unwind/cfi.h) and a handler that meets code
+ * for which no table was made yet (untabled_code.h). Knows both machines, whichever it runs on.
  */
 #ifndef AGENT_HOT_CFI_MACHINE_H
 #define AGENT_HOT_CFI_MACHINE_H

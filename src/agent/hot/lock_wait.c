@@ -1,7 +1,7 @@
 /* lock_wait.c - one wait: how long, whether it is sampled, on whose stack (see lock_hook.h). */
-#include "agent/hot/clock.h"
 #include "agent/hot/heap_hook.h" /* hook_owns: all hooks lie in one section */
 #include "agent/hot/lock_hook.h"
+#include "agent/hot/raw_clock.h"
 #include "agent/hot/unwind.h"
 
 #define LOCK_MAX_FRAMES 96

@@ -39,7 +39,7 @@ bool safe_extend(struct safe_memory *m, uintptr_t address);
 bool safe_room(const stack_t *for_signals, uintptr_t here, size_t n_bytes);
 
 /* Copies bytes that may vanish at any time, through the kernel; returns how many could be read from the
- * beginning. Half a microsecond. Only where no sandbox might object (young_find, hot/young.h). */
+ * beginning. Half a microsecond. Only where no sandbox might object (untabled_find, hot/untabled_code.h). */
 size_t safe_copy(uintptr_t from, void *into, size_t n_bytes);
 
 __attribute__((no_sanitize("address", "thread"))) static inline bool

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-#include "agent/hot/recover.h"
-#include "agent/hot/young.h"
+#include "agent/hot/guess_caller.h"
+#include "agent/hot/untabled_code.h"
 
 #if defined(__x86_64__)
 #define SIGNAL_PC 40 + 8 * REG_RIP /* ucontext: flags, link, stack (40 bytes), then gregs */
@@ -85,8 +85,8 @@ NOT_SANITIZED static const struct unwind_rule *cached_rule(const struct unwind_t
     return rule;
 }
 
-/* Asking the loader (young.h) takes so much of the stack: a thread may have less, and Rust gives each one
- * 8 KiB for signals, of which the kernel's frame takes half. */
+/* Asking the loader (untabled_code.h) takes so much of the stack: a thread may have less, and Rust gives each
+ * one 8 KiB for signals, of which the kernel's frame takes half. */
 #define ASKING_BYTES 5120
 
 static bool may_ask(struct unwind_source *s)
@@ -104,7 +104,7 @@ NOT_SANITIZED static const struct unwind_rule *rule_of(struct unwind_source *s, 
 {
     const struct unwind_rule *rule =
         s->is_published ? cached_rule(s->tables, pc) : unwind_find_rule(s->tables, pc);
-    if (__builtin_expect(rule == &no_rule, 0) && may_ask(s) && young_rule(pc, room)) return room;
+    if (__builtin_expect(rule == &no_rule, 0) && may_ask(s) && untabled_rule(pc, room)) return room;
     return rule;
 }
 
@@ -198,7 +198,7 @@ NOT_SANITIZED static int step(struct unwind_source *s, struct unwind_registers *
     struct unwind_rule room;
     const struct unwind_rule *rule = rule_of(s, r->pc - !r->pc_is_exact, &room);
     int done = unwind_step(s, rule, r);
-    return __builtin_expect(done < 0, 0) ? recover_step(s, rule, r) : done;
+    return __builtin_expect(done < 0, 0) ? guess_caller_step(s, rule, r) : done;
 }
 
 NOT_SANITIZED unsigned unwind_walk(struct unwind_source *s, struct unwind_registers *r, uintptr_t *pcs,

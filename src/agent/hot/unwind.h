@@ -2,8 +2,8 @@
  *
  * May be called in a signal handler, in malloc and around a lock: takes no lock, allocates nothing, keeps
  * errno, and a load that would fault ends the stack instead of the process. Rules come from the tables that
- * agent/tables.h publishes (made from .eh_frame outside the handler); code without a table (JIT, hand-written
- * assembly) is stepped over by its frame pointer.
+ * agent/unwind/tables.h publishes (made from .eh_frame outside the handler); code without a table (JIT,
+ * hand-written assembly) is stepped over by its frame pointer.
  *
  * In the result the leaf is first. Every pc but the first (and but those right above a signal frame) is a
  * return address: look names up at pc - 1.
@@ -90,8 +90,8 @@ struct unwind_source {
     struct safe_memory memory;
     uintptr_t address_mask; /* clears pointer authentication bits; all ones on x86-64 */
     bool is_published;      /* tables are unwind_published: the rules found last may be remembered */
-    bool asks_loader; /* code of this process: what no table knows yet, the loader may (young.h), and code
-                         may be read through the kernel (recover.h) */
+    bool asks_loader; /* code of this process: what no table knows yet, the loader may (untabled_code.h), and
+                         code may be read through the kernel (guess_caller.h) */
     bool knows_room;  /* and that there is stack enough to ask was looked at */
     const stack_t *for_signals; /* of the walking thread; may be NULL */
 };

@@ -1,4 +1,4 @@
-// The bytes of a profile's call tree (src/report/flame_data.h says what they are) as typed arrays.
+// The bytes of a profile's call tree (src/report/flame/flame_data.h says what they are) as typed arrays.
 
 export interface ProfileFacts {
   title: string;

@@ -1,0 +1,297 @@
+/* heap_resolve.c - the way in and out of the allocation hooks: finding what is behind them, switching them.
+ *
+ * The routes start at `first_...`: the first call of each function looks everything up and goes on. Looking
+ * up may itself allocate (old loaders keep their error text on the heap): those few bytes come from a small
+ * arena here, and free must then know them for ever.
+ *
+ * C++: libstdc++'s operators call malloc and free, so they come by our hooks anyway and are passed straight
+ * on. An allocator that brings operators of its own (jemalloc, tcmalloc) goes past malloc: there the
+ * operators count. Operators of any other origin are passed on uncounted, since we cannot know which memory
+ * they hand out. libstdc++ may come late (dlopen): looked up at first use.
+ */
+#include "agent/hooks/heap_resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/hooks/call_slots.h"
+#include "agent/hooks/heap_direct_setup.h"
+#include "agent/host/loader.h"
+#include "agent/hot/heap_direct.h"
+#include "agent/hot/heap_hook.h"
+
+struct heap_real heap_real;
+
+static void switch_to(bool count, bool watch_frees, enum slots slots);
+
+static __thread bool looking_up;
+static _Atomic bool looked_up, counting, watching, operators_count;
+static struct heap_real on; /* where calls go while they are counted: heap_counting, or better */
+static char allocator_file[256];
+
+/* ---- the arena of the first moments */
+static _Alignas(16) char arena[16 << 10];
+static _Atomic size_t arena_used;
+
+static void *arena_alloc(size_t size)
+{
+    size_t need = (size + 31) & ~(size_t)15; /* 16 bytes in front keep the size, for realloc */
+    size_t at = atomic_fetch_add(&arena_used, need);
+    if (size > sizeof arena || at + need > sizeof arena) return NULL;
+    memcpy(arena + at, &size, sizeof size);
+    return arena + at + 16;
+}
+
+static bool arena_owns(const void *p)
+{
+    return (const char *)p >= arena && (const char *)p < arena + sizeof arena;
+}
+
+static void guarded_free(void *p)
+{
+    if (p && !arena_owns(p)) heap_counting.free(p);
+}
+
+static void *guarded_realloc(void *p, size_t size)
+{
+    if (!p || !arena_owns(p)) return heap_counting.realloc(p, size);
+    size_t old;
+    memcpy(&old, (char *)p - 16, sizeof old);
+    void *moved = heap_real.malloc(size);
+    if (moved) memcpy(moved, p, old < size ? old : size);
+    return moved;
+}
+
+/* ---- first calls */
+static void *first_malloc(size_t size)
+{
+    if (looking_up) return arena_alloc(size);
+    heap_resolve();
+    return heap_routes.malloc(size);
+}
+
+static void *first_calloc(size_t n, size_t size)
+{
+    if (looking_up)
+        return size && n > sizeof arena / size ? NULL : arena_alloc(n * size); /* never used twice: zero */
+    heap_resolve();
+    return heap_routes.calloc(n, size);
+}
+
+static void first_free(void *p)
+{
+    if (!p || arena_owns(p) || looking_up) return;
+    heap_resolve();
+    heap_routes.free(p);
+}
+
+static void *first_realloc(void *p, size_t size)
+{
+    if (looking_up && !p) return arena_alloc(size);
+    heap_resolve();
+    return guarded_realloc(p, size);
+}
+
+#define FIRST(name, type, arguments, values)                                                                 \
+    static type first_##name arguments                                                                       \
+    {                                                                                                        \
+        heap_resolve();                                                                                      \
+        if (!heap_real.name) abort();                                                                        \
+        return heap_routes.name values;                                                                      \
+    }
+FIRST(memalign, void *, (size_t alignment, size_t size), (alignment, size))
+FIRST(aligned_alloc, void *, (size_t alignment, size_t size), (alignment, size))
+FIRST(posix_memalign, int, (void **ret, size_t alignment, size_t size), (ret, alignment, size))
+FIRST(valloc, void *, (size_t size), (size))
+FIRST(pvalloc, void *, (size_t size), (size))
+
+/* What is looked up only when it is called: C++ may be loaded later than we. */
+static void *find_operator(const char *name, const void *caller)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    void *library = found ? NULL : dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    Dl_info from;
+    if (!found && library) found = dlsym(library, name);
+    if (!found && dladdr(caller, &from) && (library = dlopen(from.dli_fname, RTLD_LAZY | RTLD_NOLOAD)))
+        found = dlsym(library, name); /* libstdc++ inside the calling library */
+    return found;
+}
+
+/* A C++ program cannot have called an operator that exists nowhere. */
+#define FIRST_OPERATOR(name, type, arguments, values)                                                        \
+    static type first_##name arguments                                                                       \
+    {                                                                                                        \
+        int saved = errno;                                                                                   \
+        heap_resolve();                                                                                      \
+        if (!heap_real.name)                                                                                 \
+            heap_real.name = (type(*) arguments)find_operator(#name, __builtin_return_address(0));           \
+        if (!heap_real.name) abort();                                                                        \
+        errno = saved;                                                                                       \
+        switch_to(counting, watching, SLOTS_NONE);                                                           \
+        return heap_routes.name values;                                                                      \
+    }
+HEAP_OPERATORS(FIRST_OPERATOR)
+HEAP_DELETES(FIRST_OPERATOR)
+
+#define START(name, type, arguments, values) .name = first_##name,
+struct heap_routes heap_routes = {HEAP_ALL(START)};
+
+/* ---- looking up */
+static const char *file_of(const void *function)
+{
+    Dl_info info;
+    return function && dladdr(function, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+#define LOOK_UP(name, type, arguments, values) heap_real.name = (type(*) arguments)dlsym(RTLD_NEXT, #name);
+
+void heap_resolve(void)
+{
+    if (atomic_load_explicit(&looked_up, memory_order_acquire) || looking_up) return;
+    int saved = errno;
+    looking_up = true;
+    HEAP_RELEASES(LOOK_UP)
+    HEAP_ALLOCATIONS(LOOK_UP)
+    const char *file = file_of((const void *)heap_real.malloc);
+    strncpy(allocator_file, file, sizeof allocator_file - 1);
+    on = heap_counting;
+    looking_up = false;
+    atomic_store_explicit(&looked_up, true, memory_order_release);
+    switch_to(counting, watching, SLOTS_NONE);
+    errno = saved;
+}
+
+const char *heap_allocator_file(void)
+{
+    return allocator_file;
+}
+
+/* ---- do calls reach us?
+ *
+ * Tried, not guessed from addresses: what dlsym finds may be a stub in a program that is not position
+ * independent and takes malloc's address (the stub then is that address for everybody, and jumps to us), or a
+ * wrapper that calls the next malloc, ours. */
+static __thread bool probe_came_by;
+static bool sees_calls = true, is_found_first = true;
+
+static void *probed_malloc(size_t size)
+{
+    probe_came_by = true;
+    return heap_real.malloc(size);
+}
+
+static void probe_calls(void)
+{
+    void *(*volatile found_malloc)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+    void (*volatile found_free)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "free");
+    if (!HOOKS_ARE_EXPORTED || !found_malloc || !found_free) return;
+    void *(*route)(size_t) = atomic_exchange(&heap_routes.malloc, probed_malloc);
+    found_free(found_malloc(1));
+    atomic_store(&heap_routes.malloc, route);
+    sees_calls = probe_came_by;
+    is_found_first = found_malloc == heap_exported.malloc;
+}
+
+bool heap_sees_calls(void)
+{
+    return sees_calls;
+}
+
+const char *heap_first_file(void)
+{
+    loader_begin();
+    const char *file = file_of(dlsym(RTLD_DEFAULT, "malloc"));
+    loader_end();
+    return file;
+}
+
+#define SWITCH(function, is_on)                                                                              \
+    if (heap_real.function) {                                                                                \
+        atomic_store_explicit(&heap_routes.function, (is_on) ? on.function : heap_real.function,             \
+                              memory_order_release);                                                         \
+        targets[n++] = (struct slot_target){                                                                 \
+            .name = #function,                                                                               \
+            .exported = (const void *)heap_exported.function,                                                \
+            .real = (const void *)heap_real.function,                                                        \
+            .counting = (const void *)on.function,                                                           \
+            .wanted = (is_on) ? (const void *)on.function : (const void *)heap_real.function,                \
+        };                                                                                                   \
+    }
+#define SWITCH_RELEASE(name, type, arguments, values)    SWITCH(name, watching)
+#define SWITCH_ALLOCATION(name, type, arguments, values) SWITCH(name, counting)
+#define SWITCH_OPERATOR(name, type, arguments, values)   SWITCH(name, counting &&operators_count)
+#define SWITCH_DELETE(name, type, arguments, values)     SWITCH(name, watching &&operators_count)
+
+static void switch_to(bool count, bool watch_frees, enum slots slots)
+{
+    struct slot_target targets[SLOTS_MAX_TARGETS];
+    unsigned n = 0;
+    watching = watch_frees;
+    counting = count;
+    if (!atomic_load_explicit(&looked_up, memory_order_acquire)) return;
+    /* Frees first: nothing may be sampled whose end would not be seen. */
+    if (atomic_load(&arena_used)) {
+        atomic_store(&heap_routes.free, guarded_free);
+        atomic_store(&heap_routes.realloc, guarded_realloc);
+    } else {
+        HEAP_RELEASES(SWITCH_RELEASE)
+    }
+    HEAP_DELETES(SWITCH_DELETE)
+    if (slots && HOOKS_ARE_EXPORTED) call_slots_apply(targets, n, slots == SLOTS_ALL);
+    n = 0;
+    HEAP_ALLOCATIONS(SWITCH_ALLOCATION)
+    HEAP_OPERATORS(SWITCH_OPERATOR)
+    if (slots && HOOKS_ARE_EXPORTED) call_slots_apply(targets, n, slots == SLOTS_ALL);
+}
+
+/* Before anything was ever counted: nobody may be in the code that this writes. */
+static void bind_direct(void)
+{
+#if HAS_HEAP_DIRECT
+    static bool is_tried;
+    if (is_tried || !HOOKS_ARE_EXPORTED) return;
+    is_tried = true;
+    if (!heap_direct_bind((const void *)heap_real.malloc, (const void *)heap_real.free)) return;
+    on.malloc = heap_direct_malloc;
+    on.free = heap_direct_free;
+#endif
+}
+
+bool heap_is_direct(void)
+{
+    return on.malloc != heap_counting.malloc;
+}
+
+void heap_switch(bool count, bool watch_frees)
+{
+    if (count) bind_direct();
+    switch_to(count, watch_frees, sees_calls ? SLOTS_BOUND : SLOTS_NONE);
+}
+
+void heap_switch_forked(void)
+{
+    switch_to(false, false, SLOTS_NONE);
+}
+
+/* Not part of heap_resolve: a program without C++ has no operators, and a failed look-up allocates. */
+static void resolve_operators(void)
+{
+    int saved = errno;
+    if (dlsym(RTLD_NEXT, "_Znwm")) {
+        HEAP_OPERATORS(LOOK_UP)
+        HEAP_DELETES(LOOK_UP)
+        operators_count = !strcmp(file_of((const void *)heap_real._Znwm), allocator_file);
+    }
+    dlerror(); /* the host shall not find our failure */
+    errno = saved;
+}
+
+__attribute__((constructor(101))) static void resolve_at_start(void)
+{
+    heap_resolve();
+    resolve_operators();
+    probe_calls();
+    switch_to(counting, watching, is_found_first ? SLOTS_ALL : sees_calls ? SLOTS_BOUND : SLOTS_NONE);
+}

@@ -1,0 +1,99 @@
+/* kinds.h - what can be asked for: each kind of profile is one entry of a table that the HTTP server and the
+ * API look up.
+ *
+ * A profiler registers at file scope, in any file of the library:
+ *     static const struct kind heap_kind = {.name = "heap", ...};
+ *     KIND_REGISTER(heap_kind);
+ * A capture kind (cpu, wall) samples between start and stop. A counter kind (heap, contention) counts all the
+ * time it is enabled; snapshot may be taken whenever; ?seconds=N gives the difference of two snapshots, made
+ * by the caller.
+ *
+ * Functions are called from threads of the library, or of the host that are in pp_profile or pp_control (own
+ * ones for that long, and not cancelled), never in a handler: those of a capture kind by one thread at a time
+ * (but tick), those of a counter kind by several. agent_stopped comes from the library's thread.
+ */
+#ifndef AGENT_SAMPLE_KINDS_H
+#define AGENT_SAMPLE_KINDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/write/output.h"
+#include "base/err.h"
+
+struct kind_options {
+    double seconds;    /* how long the capture lasts; 0: at once */
+    unsigned rate;     /* samples a second; 0: the kind's default */
+    bool has_seconds;  /* the client said so */
+    bool legacy;       /* the client reads the old forms */
+    bool raw;          /* the text of the profiler that is driven (jemalloc's dump), where there is one */
+    int debug;         /* ?debug= */
+    const char *query; /* everything after '?', undecoded; never NULL */
+    const struct capture_mark
+        *since; /* snapshot of a capture kind: what came before is left out; NULL: none */
+};
+
+struct kind {
+    const char *name;        /* in URLs */
+    const char *title;       /* one line for the index page */
+    bool is_capture;         /* start and stop surround it; seconds is needed */
+    double default_seconds;  /* when the client names none */
+    bool (*available)(void); /* NULL: always. Hidden from the index, 404, when false */
+
+    /* A counter kind may have start and stop too: they surround ?seconds=N, so that counting can be switched
+     * on for that long. */
+    int (*start)(const struct kind_options *options, struct err *err);
+    void (*tick)(void); /* capture kinds: called about every 20 ms while one runs; may be NULL */
+    void (*stop)(void); /* after it, snapshot */
+    int (*snapshot)(const struct kind_options *options, struct output *output,
+                    struct err *err); /* *output is zeroed */
+
+    /* GET|POST .../NAME/VERB: enable, disable, status, reset, dump ... Appends a plain sentence or a JSON
+     * object to reply and returns 0; ERR_NOT_FOUND for a verb it does not know. NULL: none. */
+    int (*control)(const char *verb, const struct kind_options *options, struct pages_buf *reply,
+                   struct err *err);
+    void (*free_capture)(void); /* after the last snapshot of a capture kind: give memory back; may be NULL */
+
+    /* Capture kinds that several may read at once (both, or NULL): does the capture that runs give who asks
+     * for these options what it wants? And what has been counted so far, from where its own part begins; NULL
+     * when there is no memory. */
+    bool (*fits)(const struct kind_options *options);
+    struct capture_mark *(*mark)(void);
+
+    void (*agent_started)(
+        void); /* once, when the agent starts: read config.h, switch on what it asks for; may be NULL */
+    void (*agent_stopped)(void); /* when it ends: switch off what the library switched on; may be NULL */
+    void (*forked)(void); /* in the child of a fork, before the host's code runs on: only async-signal-safe
+                             things; may be NULL */
+};
+
+#define KIND_REGISTER(kind_)                                                                                 \
+    static const struct kind *const kind_##_entry                                                            \
+        __attribute__((section("procprof_kinds"), used, aligned(sizeof(void *)))) = &kind_
+
+/* A text query parameter, percent-decoded, into value[size]; false when it is not there (value is then "").
+ */
+bool kind_query(const char *query, const char *name, char *value, size_t size);
+
+const struct kind *kind_find(const char *name, size_t length); /* NULL: no such kind, or not available */
+const struct kind *kind_next(const struct kind *previous);     /* NULL starts; in the order of registration */
+
+/* A whole capture: start, wait (ticking), stop, snapshot; or two snapshots and their difference. Blocks for
+ * the seconds asked for; *cancel (may be NULL) ends it early when it becomes true. On success *output is the
+ * caller's to free.
+ *
+ * Several at once: of a capture kind they share one sampler when it fits, each with the samples of its own
+ * time. Else who comes later waits for its turn, when that comes within ten seconds; ERR_BUSY otherwise. */
+int kind_capture(const struct kind *k, const struct kind_options *options, const _Atomic bool *cancel,
+                 struct output *output, struct err *err);
+
+#define KINDS_MAX 32
+unsigned kind_number(const struct kind *kind); /* its place in the table, below KINDS_MAX */
+
+/* Called by the agent: every kind's hook of that name. */
+void kinds_agent_started(void);
+void kinds_agent_stopped(void);
+void kinds_forked(void);
+void kind_captures_forked(void); /* called by kinds_forked */
+
+#endif

@@ -1,0 +1,228 @@
+/* tables.c - see tables.h. One writer at a time (a lock); readers come through hot/epoch.h. */
+#include "agent/unwind/tables.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "agent/host/pages.h"
+#include "agent/hot/untabled_code.h"
+#include "agent/hot/unwind.h"
+#include "agent/unwind/objects.h"
+
+#define MAX_OBJECTS    4096
+#define DRAIN_LIMIT_MS 1000
+
+struct known { /* one object whose table we have */
+    struct object object;
+    uint64_t fingerprint;
+    struct cfi_table table; /* memory NULL: it has no rules */
+    bool seen;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic unsigned n_holders; /* changed under the lock */
+static void (*_Atomic wake)(void); /* the housekeeping */
+static struct object_counts counts;
+static bool have_counts;
+static struct pages_buf knowns; /* struct known[] */
+static struct unwind_tables *current;
+static size_t current_bytes;
+static struct tables_status status_;
+
+static struct known *known_at(size_t i)
+{
+    return (struct known *)(void *)knowns.data + i;
+}
+
+static size_t n_known(void)
+{
+    return knowns.size / sizeof(struct known);
+}
+
+static struct known *find_known(const struct object *o, uint64_t fingerprint)
+{
+    for (size_t i = 0; i < n_known(); i++) {
+        struct known *k = known_at(i);
+        if (k->object.code_begin == o->code_begin && k->object.code_end == o->code_end &&
+            k->fingerprint == fingerprint)
+            return k;
+    }
+    return NULL;
+}
+
+static void learn(const struct object *o)
+{
+    uint64_t fingerprint = objects_fingerprint(o);
+    struct known *k = find_known(o, fingerprint);
+    if (k) {
+        k->seen = true;
+        return;
+    }
+    struct known fresh = {.object = *o, .fingerprint = fingerprint, .seen = true};
+    (void)objects_build(o, &fresh.table, NULL); /* without rules its code is stepped over by frame pointer */
+    pages_buf_bytes(&knowns, &fresh, sizeof fresh);
+}
+
+/* The published list: sorted by address, no overlaps. */
+static struct unwind_tables *make_list(size_t *ret_bytes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_known(); i++) n += known_at(i)->seen && known_at(i)->table.memory;
+    *ret_bytes = sizeof(struct unwind_tables) + n * sizeof(struct unwind_module);
+    struct unwind_tables *t = pages_map(*ret_bytes);
+    if (!t) return NULL;
+    for (size_t i = 0; i < n_known(); i++) {
+        struct known *k = known_at(i);
+        if (!k->seen || !k->table.memory) continue;
+        uint32_t at = t->n_modules++;
+        for (; at > 0 && t->modules[at - 1].begin > k->table.module.begin; at--)
+            t->modules[at] = t->modules[at - 1];
+        t->modules[at] = k->table.module;
+    }
+    for (uint32_t i = 0; i + 1 < t->n_modules; i++)
+        if (t->modules[i].end > t->modules[i + 1].begin) t->modules[i].end = t->modules[i + 1].begin;
+    t->generation = ++status_.generation;
+    return t;
+}
+
+static void note_status(const struct timespec *begin)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    unsigned generation = status_.generation;
+    status_ = (struct tables_status){.generation = generation};
+    status_.last_build_ms =
+        (double)(end.tv_sec - begin->tv_sec) * 1e3 + (double)(end.tv_nsec - begin->tv_nsec) / 1e6;
+    for (size_t i = 0; i < n_known(); i++) {
+        struct known *k = known_at(i);
+        status_.n_modules++;
+        status_.n_without_rules += !k->table.memory;
+        status_.n_rows += k->table.n_rows;
+        status_.n_rules += k->table.n_rules;
+        status_.n_bytes += k->table.n_bytes;
+    }
+}
+
+static void rebuild(void)
+{
+    struct timespec begin;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    struct pages_buf list = {0};
+    counts = objects_list(&list);
+    have_counts = true;
+    for (size_t i = 0; i < n_known(); i++) known_at(i)->seen = false;
+    size_t n = list.size / sizeof(struct object);
+    for (size_t i = 0; i < n && i < MAX_OBJECTS; i++)
+        learn((const struct object *)(const void *)list.data + i);
+    pages_buf_free(&list);
+
+    size_t bytes, old_bytes = current_bytes;
+    struct unwind_tables *made = make_list(&bytes), *old = current;
+    if (!made) return;
+    atomic_store(&unwind_published, (const struct unwind_tables *)made);
+    current = made;
+    current_bytes = bytes;
+    /* When a reader never left (a longjmp out of malloc), what it might hold stays for ever. */
+    bool drained = epoch_drain(&unwind_epoch, DRAIN_LIMIT_MS);
+    if (drained) pages_unmap(old, old_bytes);
+    if (made->generation % 8 == 0) unwind_cache_clear();
+    size_t n_left = 0;
+    for (size_t i = 0; i < n_known(); i++) {
+        struct known *k = known_at(i);
+        if (k->seen)
+            *known_at(n_left++) = *k;
+        else if (drained)
+            cfi_table_free(&k->table);
+    }
+    knowns.size = n_left * sizeof(struct known);
+    note_status(&begin);
+}
+
+static _Atomic bool filter_was_seen;
+
+void tables_filter_seen(void)
+{
+    atomic_store(&filter_was_seen, true);
+    atomic_store(&untabled_find, NULL);
+}
+
+static untabled_find_fn *loader_find; /* NULL: this libc has none */
+
+/* Once, at the start: dlsym waits for whoever is in dlopen. */
+__attribute__((constructor(102))) static void find_loader_find(void)
+{
+    *(void **)&loader_find = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    if (!loader_find) dlerror(); /* the host shall not find our failure */
+}
+
+/* May handlers ask the loader about code that has no table yet? Not where a filter might end the process over
+ * the call they read with. */
+static void allow_young(void)
+{
+    if (prctl(PR_GET_SECCOMP) != 0) atomic_store(&filter_was_seen, true);
+    atomic_store(&untabled_find, atomic_load(&filter_was_seen) ? NULL : loader_find);
+}
+
+static void refresh_locked(void)
+{
+    allow_young();
+    struct object_counts now = objects_counts();
+    if (!have_counts || now.n_added != counts.n_added || now.n_removed != counts.n_removed) rebuild();
+}
+
+void tables_wake_with(void (*wake_housekeeping)(void))
+{
+    atomic_store(&wake, wake_housekeeping);
+}
+
+int tables_hold(struct err *err)
+{
+    pthread_mutex_lock(&lock);
+    refresh_locked();
+    int result = current ? 0 : err_set(err, ERR_LIMIT, "no memory for the unwind tables");
+    bool is_first = !result && n_holders++ == 0;
+    pthread_mutex_unlock(&lock);
+    void (*wake_housekeeping)(void) = atomic_load(&wake);
+    if (is_first && wake_housekeeping) wake_housekeeping();
+    return result;
+}
+
+void tables_release(void)
+{
+    pthread_mutex_lock(&lock);
+    if (n_holders) n_holders--;
+    pthread_mutex_unlock(&lock);
+}
+
+bool tables_are_held(void)
+{
+    return atomic_load(&n_holders) != 0;
+}
+
+void tables_refresh(void)
+{
+    if (pthread_mutex_trylock(&lock)) return; /* somebody is at it */
+    if (n_holders) refresh_locked();
+    pthread_mutex_unlock(&lock);
+}
+
+void tables_forked(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    n_holders = 0;
+    knowns = (struct pages_buf){0}; /* another thread may have been at it; what is published is whole */
+    have_counts = false;
+    epoch_reset(&unwind_epoch);
+}
+
+void tables_status(struct tables_status *ret_status)
+{
+    pthread_mutex_lock(&lock);
+    *ret_status = status_;
+    pthread_mutex_unlock(&lock);
+}

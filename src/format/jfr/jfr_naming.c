@@ -1,0 +1,99 @@
+/* jfr_naming.c - counts of a chunk, by its own numbers, become counts of the file, by names; see jfr.h. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "format/jfr/jfr.h"
+
+/* Is a thread that parks on this waiting for a lock? On a condition it waits for work, as the threads of
+ * every pool do. */
+static bool is_lock_class(const char *name)
+{
+    static const char *const locks[] = {
+        "java.util.concurrent.locks.ReentrantLock$", "java.util.concurrent.locks.ReentrantReadWriteLock$",
+        "java.util.concurrent.locks.StampedLock", "java.util.concurrent.Semaphore$"};
+    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
+        if (!strncmp(name, locks[i], strlen(locks[i]))) return true;
+    return false;
+}
+
+static int64_t rounded(double value)
+{
+    return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
+}
+
+/* Two events tell what is allocated: one at each new buffer of a thread (and large object), exactly; and one
+ * of a sample of these, weighed. A JVM with a recording of its own besides ours writes both, and each is all
+ * of it. The exact one is taken, unless it is no more than what came late from the chunk before. */
+static bool is_told_twice(const struct jfr_naming *naming, uint32_t kind)
+{
+    if (!(naming->alloc_bytes > 0 && naming->alloc_sample_bytes > 0)) return false;
+    return kind == (naming->alloc_bytes >= naming->alloc_sample_bytes / 2 ? JFR_ALLOC_SAMPLE : JFR_ALLOC);
+}
+
+void jfr_weigh_allocations(struct jfr_naming *naming, const struct jfr_counts *counts)
+{
+    for (size_t i = 0; i < counts->n_items; i++) {
+        const struct jfr_count *c = &counts->items[i];
+        if (c->kind == JFR_ALLOC) naming->alloc_bytes += (double)c->value;
+        if (c->kind == JFR_ALLOC_SAMPLE) naming->alloc_sample_bytes += (double)c->value;
+    }
+}
+
+/* The place in the profile of one by the numbers of the chunk; its stack stays as it is. */
+static struct jfr_count named(const struct jfr_naming *naming, const struct jfr_count *c)
+{
+    struct jfr_pools *pools = naming->pools;
+    struct jfr_world *w = naming->world;
+    struct jfr_count place = *c;
+    place.thread = jfr_pool_thread(pools, w, c->thread);
+    place.class_id = c->class_id ? jfr_pool_class(pools, w, c->class_id) : 0;
+    place.state = c->state == JFR_NO_STATE ? 0 : jfr_pool_string(pools, w, JFR_POOL_THREAD_STATE, c->state);
+    if (c->kind == JFR_CPU && pools->is_async_profiler) {
+        /* async-profiler's older wall clock is in the same event, told by the state. */
+        const char *state = profile_text(w->p, place.state);
+        if (!strcmp(state, "STATE_DEFAULT") || !*state)
+            place.state = 0;
+        else
+            place.kind = JFR_WALL;
+    }
+    if (place.kind == JFR_CPU && naming->is_event_counted) place.kind = JFR_EVENT;
+    place.kind = jfr_kind_in_profile(place.kind);
+    if (naming->settings && (place.kind == JFR_CPU || place.kind == JFR_EVENT))
+        place.value = rounded(c->n * jfr_cpu_ns(naming->settings));
+    if (naming->settings && place.kind == JFR_WALL && !c->value)
+        place.value = rounded(c->n * jfr_wall_ns(naming->settings));
+    if (c->kind == JFR_PARK &&
+        (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)place.class_id))))
+        place.kind = JFR_LOCK;
+    return place;
+}
+
+void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts)
+{
+    uint32_t stacks[JFR_MAX_AHEAD];
+    for (size_t first = 0; first < counts->n_items; first += JFR_MAX_AHEAD) {
+        const struct jfr_count *row = counts->items + first;
+        size_t n = counts->n_items - first < JFR_MAX_AHEAD ? counts->n_items - first : JFR_MAX_AHEAD;
+        jfr_pool_stacks(naming->pools, naming->world, row, n, stacks);
+        for (size_t i = 0; i < n; i++) {
+            if (is_told_twice(naming, row[i].kind)) continue;
+            struct jfr_count place = named(naming, &row[i]);
+            if (stacks[i] == JFR_UNRESOLVED) {
+                *VEC_PUSH(naming->homeless, naming->n_homeless, naming->cap_homeless) = place;
+                continue;
+            }
+            place.stack = stacks[i];
+            jfr_count_add(naming->into, &place);
+        }
+    }
+}
+
+void jfr_house(struct jfr_naming *naming, struct jfr_pools *pools)
+{
+    for (size_t i = 0; i < naming->n_homeless; i++) {
+        struct jfr_count *place = &naming->homeless[i];
+        place->stack = jfr_pool_stack(pools, naming->world, place->stack);
+        jfr_count_add(naming->into, place);
+    }
+    naming->n_homeless = 0;
+}

@@ -1,0 +1,32 @@
+/* api.h - the addresses: docs/api.md in code. */
+#ifndef SERVE_HTTP_API_H
+#define SERVE_HTTP_API_H
+
+#include "serve/http/http.h"
+#include "serve/view/views.h"
+
+/* api_session.c */
+http_handler api_session, api_login, api_logout;
+/* api_nodes.c */
+http_handler api_nodes, api_node_add, api_node_drop, api_node_type, api_collect, api_job, api_failures,
+    api_settings, api_setting_set;
+void api_job_json(struct site *site, int64_t id, struct buf *out); /* nothing when there is none */
+/* api_profiles.c */
+http_handler api_profiles, api_raw, api_timeline, api_flame, api_top, api_dot, api_source, api_export,
+    api_open;
+/* api_other.c */
+http_handler api_page_file, api_events, api_metrics, api_healthz;
+/* pprof_pages.c */
+http_handler pprof_page;
+/* starrocks_pages.c */
+http_handler starrocks_page, starrocks_file, starrocks_list, starrocks_raw, starrocks_other;
+
+/* Which profiles a request means (docs/api.md, selectors); prefix "" or "base_". False: an answer was made.
+ * Both lists empty is not an error here. mem_free the list. */
+bool api_select(struct http_request *q, struct http_answer *a, const char *prefix,
+                struct store_profile **ret_list, size_t *ret_n, size_t *ret_dropped);
+
+/* "10001,10002"; false: not of that form. mem_free. */
+bool api_parse_ids(const char *text, size_t max, int64_t **ret_ids, size_t *ret_n);
+
+#endif

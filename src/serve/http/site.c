@@ -1,0 +1,88 @@
+/* site.c - the table of addresses. */
+#include "serve/http/site.h"
+
+#include <string.h>
+
+#include "serve/http/api.h"
+
+static const struct http_route routes[] = {
+    {"GET", "/", NEED_NOTHING, api_page_file, 0},
+    {"GET", "/index.html", NEED_NOTHING, api_page_file, 0},
+    {"GET", "/app.js", NEED_NOTHING, api_page_file, 0},
+    {"GET", "/app.css", NEED_NOTHING, api_page_file, 0},
+    {"GET", "/icon.svg", NEED_NOTHING, api_page_file, 0},
+    {"GET", "/healthz", NEED_NOTHING, api_healthz, 0},
+    {"GET", "/metrics", NEED_LOOK, api_metrics, 0},
+
+    {"GET", "/api/v1/session", NEED_NOTHING, api_session, 0},
+    {"POST", "/api/v1/login", NEED_NOTHING, api_login, 0},
+    {"POST", "/api/v1/logout", NEED_NOTHING, api_logout, 0},
+    {"GET", "/api/v1/nodes", NEED_LOOK, api_nodes, 0},
+    {"POST", "/api/v1/nodes", NEED_ADMIN, api_node_add, 0},
+    {"DELETE", "/api/v1/nodes/#", NEED_ADMIN, api_node_drop, 0},
+    {"POST", "/api/v1/nodes/#/types/@", NEED_ACT, api_node_type, 0},
+    {"GET", "/api/v1/profiles", NEED_LOOK, api_profiles, 0},
+    {"GET", "/api/v1/profiles/#/raw", NEED_LOOK, api_raw, 0},
+    {"GET", "/api/v1/flame", NEED_LOOK, api_flame, 0},
+    {"GET", "/api/v1/top", NEED_LOOK, api_top, 0},
+    {"GET", "/api/v1/dot", NEED_LOOK, api_dot, 0},
+    {"GET", "/api/v1/source", NEED_LOOK, api_source, 0},
+    {"GET", "/api/v1/export", NEED_LOOK, api_export, 0},
+    {"POST", "/api/v1/open", NEED_LOOK, api_open, (size_t)256 << 20},
+    {"POST", "/api/v1/collect", NEED_ACT, api_collect, 0},
+    {"GET", "/api/v1/jobs/#", NEED_LOOK, api_job, 0},
+    {"GET", "/api/v1/failures", NEED_LOOK, api_failures, 0},
+    {"GET", "/api/v1/timeline", NEED_LOOK, api_timeline, 0},
+    {"GET", "/api/v1/events", NEED_LOOK, api_events, 0},
+    {"GET", "/api/v1/settings", NEED_LOOK, api_settings, 0},
+    {"POST", "/api/v1/settings", NEED_ADMIN, api_setting_set, 0},
+
+    {"GET", "/ui", NEED_LOOK, pprof_page, 0},
+    {"GET", "/ui/", NEED_LOOK, pprof_page, 0},
+    {"GET", "/ui/@", NEED_LOOK, pprof_page, 0},
+
+    {"GET", "/proc_profile", NEED_LOOK, starrocks_page, 0},
+    {"GET", "/proc_profile/file", NEED_LOOK, starrocks_file, 0},
+    {"GET", "/api/proc_profile/list", NEED_LOOK, starrocks_list, 0},
+    {"GET", "/api/proc_profile/raw", NEED_LOOK, starrocks_raw, 0},
+    {"GET", "/api/proc_profile/@", NEED_LOOK, starrocks_other, 0},
+};
+
+/* Whether path is of the pattern; numbers and the word go into *q. */
+static bool matches(const char *pattern, const char *path, struct http_request *q)
+{
+    int n_numbers = 0;
+    for (; *pattern; pattern++) {
+        if (*pattern == '#') {
+            int64_t value = 0;
+            int n = 0;
+            for (; *path >= '0' && *path <= '9' && n < 18; path++, n++) value = value * 10 + (*path - '0');
+            if (!n) return false;
+            q->number[n_numbers++] = value;
+        } else if (*pattern == '@') {
+            size_t n = strcspn(path, "/");
+            if (!n || n >= sizeof q->word) return false;
+            memcpy(q->word, path, n);
+            q->word[n] = 0;
+            path += n;
+        } else if (*pattern != *path++) {
+            return false;
+        }
+    }
+    return !*path;
+}
+
+const struct http_route *site_route(struct site *site, struct http_request *q, int *ret_status)
+{
+    (void)site;
+    bool known = false;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (!matches(routes[i].path, q->path, q)) continue;
+        known = true;
+        if (!strcmp(routes[i].method, q->method) ||
+            (!strcmp(q->method, "HEAD") && !strcmp(routes[i].method, "GET")))
+            return &routes[i];
+    }
+    *ret_status = known ? 405 : 404;
+    return NULL;
+}

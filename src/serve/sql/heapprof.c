@@ -1,0 +1,578 @@
+/* heapprof.c - see heapprof.h. A table of methods; each is a few calls to the node, then reading,
+ * naming and drawing in this process: no jeprof, no addr2line, no fork. */
+#include "serve/sql/heapprof.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/idmap.h"
+#include "base/mem.h"
+#include "format/format.h"
+#include "report/jeprof_dot.h"
+#include "report/name_places.h"
+#include "report/symbolize.h"
+#include "serve/sql/heapprof_snapshot.h"
+#include "serve/sql/heapprof_starrocks.h"
+#include "symbol/demangle/demangle.h"
+
+enum { MAX_SECONDS = 300, DEFAULT_SECONDS = 10, CONTROL_LIMIT_S = 30, MAX_PATHS = 3, BUSY_LIMIT_S = 60 };
+
+struct prof_class {
+    const char *name;     /* in scripts */
+    const char *type;     /* in names of snapshots */
+    const char *endpoint; /* on the node, with the switches below it */
+    bool is_capture;      /* samples for some seconds */
+    const char *paths[MAX_PATHS];
+};
+
+static const struct prof_class classes[] = {
+    {"HeapProf",
+     "heap",
+     "/pprof/heap",
+     false,
+     {"/pprof/heap", "/debug/pprof/heap", "/debug/mem/pprof/profile?seconds=0"}},
+    {"CpuProf", "cpu", "/pprof/profile", true, {"/pprof/profile", "/debug/pprof/profile"}},
+    {"ContentionProf", "contention", "/pprof/contention", true, {"/pprof/contention", "/debug/pprof/mutex"}},
+};
+
+/* Names that StarRocks' scripts know and that have no methods here: using one says what is missing instead of
+ * "not defined". */
+static const char *const class_names[] = {"HeapProf",      "CpuProf",    "ContentionProf",
+                                          "ExecEnv",       "RuntimeEnv", "GlobalEnv",
+                                          "StorageEngine", "VLogCntl",   NULL};
+
+struct call {
+    struct heapprof *prof;
+    const struct prof_class *class;
+    const struct script_value *args;
+    size_t n_args;
+    struct arena *arena;
+    struct script_value *ret;
+    struct err *err;
+};
+
+static double time_left_s(const struct heapprof *prof)
+{
+    double left = (double)(prof->deadline_ns - clock_monotonic_ns()) / 1e9;
+    return left > 0.05 ? left : 0.05;
+}
+
+static int request(struct call *c, const char *path, const char *post_body, double limit_s, struct bytes *ret,
+                   int *ret_status)
+{
+    const struct sql_backend *b = c->prof->backend;
+    double left_s = time_left_s(c->prof);
+    int status = 0;
+    int rc = b->node_call(b->context, c->prof->node, path, post_body, limit_s < left_s ? limit_s : left_s,
+                          c->prof->cancel, ret, &status, c->err);
+    if (ret_status) *ret_status = status;
+    return rc;
+}
+
+static int instance(struct call *c)
+{
+    *c->ret = (struct script_value){.kind = SCRIPT_INSTANCE, .s = c->class->name};
+    return 0;
+}
+
+/* ---- control: enable, disable, status, reset ---- */
+
+static int control(struct call *c, const char *verb, struct bytes *ret)
+{
+    char path[64];
+    int status;
+    snprintf(path, sizeof path, "%s/%s", c->class->endpoint, verb);
+    return request(c, path, "", CONTROL_LIMIT_S, ret, &status) ? (status ? status : c->err->code) : 0;
+}
+
+/* procprof's own endpoint first; a real StarRocks BE does not have it, but runs scripts itself. */
+static int press(struct call *c, const char *verb, const char *method)
+{
+    if (c->prof->node->is_jvm)
+        return err_set(c->err, ERR_UNSUPPORTED,
+                       "A JVM has no such switch: it is sampled while a profile is taken.");
+    struct bytes reply = {0};
+    struct buf printed = {0};
+    int rc = control(c, verb, &reply);
+    bytes_free(&reply);
+    if (rc == 404 && !c->class->is_capture && method) {
+        rc = starrocks_heap_call(c->prof->backend, c->prof->node, method, time_left_s(c->prof),
+                                 c->prof->cancel, &printed, c->err);
+        buf_free(&printed);
+    } else if (rc) {
+        rc = c->err->code;
+    }
+    return rc ? rc : instance(c);
+}
+
+static int method_enable(struct call *c)
+{
+    return press(c, "enable", "enable_prof");
+}
+
+static int method_disable(struct call *c)
+{
+    return press(c, "disable", "disable_prof");
+}
+
+static int method_reset(struct call *c)
+{
+    return press(c, "reset", NULL);
+}
+
+/* The reply's first line ends in ": on" or ": off". */
+static bool says_on(const struct bytes *reply)
+{
+    const char *text = (const char *)reply->data;
+    size_t line = 0;
+    while (line < reply->len && text[line] != '\n' && text[line] != '\r') line++;
+    return line >= 4 && !memcmp(text + line - 4, ": on", 4);
+}
+
+static int method_has_enable(struct call *c)
+{
+    if (c->prof->node->is_jvm) {
+        *c->ret = script_bool(false);
+        return 0;
+    }
+    struct bytes reply = {0};
+    struct buf printed = {0};
+    int rc = control(c, "status", &reply);
+    bool on = !rc && says_on(&reply);
+    bytes_free(&reply);
+    if (rc == 404 && !c->class->is_capture) {
+        rc = starrocks_heap_call(c->prof->backend, c->prof->node, "has_enable", time_left_s(c->prof),
+                                 c->prof->cancel, &printed, c->err);
+        on = !rc && printed.len >= 4 && !memcmp(printed.data, "true", 4);
+        buf_free(&printed);
+    } else if (rc) {
+        rc = c->err->code;
+    }
+    if (!rc) *c->ret = script_bool(on);
+    return rc;
+}
+
+/* ---- taking ---- */
+
+static int argument_number(struct call *c, size_t i, double low, double high, double *ret)
+{
+    if (c->args[i].kind != SCRIPT_NUM) {
+        static const char *const names[] = {"null", "bool",    "number",  "string",
+                                            "list", "unknown", "unknown", "instance"};
+        return err_set(c->err, ERR_INPUT, "Bad cast when getting value from Wren got %s expected number",
+                       names[c->args[i].kind]);
+    }
+    double value = c->args[i].num;
+    if (!(value >= low && value <= high))
+        return err_set(c->err, ERR_INPUT, "Argument must be between %g and %g.", low, high);
+    *ret = value;
+    return 0;
+}
+
+static int argument_string(struct call *c, size_t i, const char **ret)
+{
+    static const char *const names[] = {"null", "bool",    "number",  "string",
+                                        "list", "unknown", "unknown", "instance"};
+    if (c->args[i].kind != SCRIPT_STRING)
+        return err_set(c->err, ERR_INPUT, "Bad cast when getting value from Wren got %s expected string",
+                       names[c->args[i].kind]);
+    *ret = c->args[i].s;
+    return 0;
+}
+
+static bool is_busy(int status)
+{
+    return status == 409 || status == 503; /* libprocprof; brpc */
+}
+
+static bool may_wait(const struct call *c, double seconds)
+{
+    const struct sql_cancel *cancel = c->prof->cancel;
+    return time_left_s(c->prof) > seconds + 5 && !(cancel && cancel->is_asked(cancel->context));
+}
+
+/* The bytes of a profile, fresh from the node: as text that jeprof reads where the node can write it (so that
+ * a snapshot can be taken elsewhere), from where Go and Databend have it when it is not where StarRocks does.
+ */
+static int take(struct call *c, double seconds, struct bytes *ret)
+{
+    int rc = 0;
+    if (c->class->is_capture && seconds + 5 > time_left_s(c->prof))
+        return err_set(c->err, ERR_TIMEOUT, "timeout after 600s");
+    for (size_t i = 0; i < MAX_PATHS && c->class->paths[i]; i++) {
+        char path[128];
+        int status;
+        const char *given = c->class->paths[i];
+        snprintf(path, sizeof path, "%s%s", given, i ? "" : "?format=legacy");
+        if (c->class->is_capture)
+            snprintf(path + strlen(path), sizeof path - strlen(path), "%cseconds=%g", i ? '?' : '&', seconds);
+        struct err first = *c->err;
+        int failed = request(c, path, NULL, seconds + 120, ret, &status);
+        /* Somebody else's capture, the collector's perhaps: it ends by itself. */
+        for (double waited_s = 0;
+             failed && is_busy(status) && waited_s < BUSY_LIMIT_S && may_wait(c, seconds); waited_s += 0.5) {
+            clock_sleep_ns(500000000);
+            failed = request(c, path, NULL, seconds + 120, ret, &status);
+        }
+        if (!failed) return 0;
+        if (i) *c->err = first; /* the first path is the one to tell of */
+        if (!i) rc = failed;
+        if (status != 404) return rc;
+    }
+    return rc;
+}
+
+static int need_dir(struct call *c)
+{
+    if (c->prof->backend->snapshot_dir) return 0;
+    return err_set(c->err, ERR_UNSUPPORTED, "this server keeps no snapshots");
+}
+
+/* ---- reading and naming ---- */
+
+/* Asks the node itself for the names that are still missing: its binaries may not be on this host. */
+static void name_remotely(struct call *c, struct profile *p)
+{
+    struct buf ask = {0};
+    size_t n_unnamed = 0;
+    for (size_t i = 0; i < p->n_locations; i++) {
+        if (p->locations[i].n_lines) continue;
+        buf_printf(&ask, "%s0x%llx", n_unnamed++ ? "+" : "", (unsigned long long)p->locations[i].address);
+    }
+    struct bytes reply = {0};
+    struct err ignored, *err = c->err;
+    c->err = &ignored;                          /* names are a courtesy: without them there are addresses */
+    bool many = n_unnamed * 2 > p->n_locations; /* a few without names are ordinary */
+    if (many && !request(c, "/pprof/symbol", buf_cstr(&ask), CONTROL_LIMIT_S, &reply, NULL)) {
+        struct idmap by_address = {0};
+        const char *at = (const char *)reply.data, *end = at + reply.len;
+        while (at < end) {
+            const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
+            const char *space = at;
+            while (space < stop && *space != ' ' && *space != '\t') space++;
+            char number[24];
+            snprintf(number, sizeof number, "%.*s", (int)(space - at < 22 ? space - at : 22), at);
+            uint64_t address = strtoull(number, NULL, 16);
+            while (space < stop && (*space == ' ' || *space == '\t')) space++;
+            if (space < stop && strncmp(space, "0x", 2)) {
+                char *linkage = mem_strndup(space, (size_t)(stop - space)), *name = symbol_demangle(linkage);
+                uint32_t function =
+                    profile_add_function(p, profile_cstr(p, name), profile_cstr(p, linkage), 0, 0);
+                bool new;
+                *idmap_slot(&by_address, address, &new) = function;
+                mem_free(linkage);
+                mem_free(name);
+            }
+            at = stop + 1;
+        }
+        for (size_t i = 0; i < p->n_locations; i++) {
+            struct location *l = &p->locations[i];
+            uint32_t function;
+            if (l->n_lines || !idmap_find(&by_address, l->address, &function)) continue;
+            l->first_line = (uint32_t)p->n_lines;
+            l->n_lines = 1;
+            *VEC_PUSH(p->lines, p->n_lines, p->cap_lines) = (struct line){.function = function};
+        }
+        idmap_free(&by_address);
+    }
+    c->err = err;
+    bytes_free(&reply);
+    buf_free(&ask);
+}
+
+static int read_profile(struct call *c, const struct bytes *bytes, const char *name, struct profile **ret)
+{
+    return format_read(bytes->data, bytes->len, name, NULL, ret, c->err);
+}
+
+static int name_profile(struct call *c, struct profile *p)
+{
+    struct symbolizer *symbols = c->prof->backend->symbols;
+    int rc = symbols ? profile_symbolize(p, symbols, NULL, c->err) : 0;
+    if (!rc && !c->prof->node->is_jvm) name_remotely(c, p);
+    return rc;
+}
+
+/* What jeprof would show: bytes in use, samples of the CPU, the time that was waited. */
+static size_t shown_type(const struct profile *p)
+{
+    int type = profile_sample_index(p, "inuse_space");
+    if (type < 0 && profile_sample_index(p, "cpu") >= 0) type = profile_sample_index(p, "samples");
+    return type >= 0 ? (size_t)type : profile_default_sample_index(p);
+}
+
+static const char *program_name(const struct profile *p)
+{
+    const char *path = p->n_mappings ? profile_text(p, p->mappings[0].filename) : "";
+    return *path ? path : NULL;
+}
+
+/* ---- drawing ---- */
+
+static int draw_dot(struct call *c, struct profile *p)
+{
+    struct buf out = {0};
+    struct jeprof_dot_options options = JEPROF_DOT_DEFAULTS;
+    options.program = program_name(p);
+    int rc = name_profile(c, p);
+    if (!rc) rc = jeprof_dot_write_profile(p, shown_type(p), &options, &out, c->err);
+    if (rc ==
+        ERR_NOT_FOUND) { /* a profile without samples is no failure: jeprof says the same on its stderr */
+        buf_str(&out, "No nodes to print");
+        if (!c->class->is_capture)
+            buf_str(&out, "\n(heap profiling is off, or nothing was allocated since enable_prof(): what was "
+                          "before is never seen)");
+        rc = 0;
+    }
+    if (!rc) *c->ret = script_string(c->arena, out.data ? out.data : "", out.len);
+    buf_free(&out);
+    return rc;
+}
+
+static int draw_top(struct call *c, struct profile *p, long n_lines)
+{
+    int rc = name_profile(c, p);
+    if (rc) return rc;
+    profile_name_places(p, c->prof->backend->symbols);
+    struct jeprof_stacks stacks = {0};
+    struct jeprof_totals totals;
+    struct buf out = {0};
+    size_t type = shown_type(p);
+    enum jeprof_unit unit = jeprof_unit_of(p, type);
+    jeprof_stacks_from_profile(p, type, &stacks);
+    jeprof_totals_make(&stacks, &totals);
+    buf_str(&out, "Total: ");
+    jeprof_number(&out, totals.total, unit);
+    buf_printf(&out, " %s\n", jeprof_unit_name(unit));
+    jeprof_text_write(&stacks, unit, false, n_lines, NULL, NULL, &out);
+    *c->ret = script_string(c->arena, out.data, out.len);
+    jeprof_totals_free(&totals);
+    jeprof_stacks_free(&stacks);
+    buf_free(&out);
+    return 0;
+}
+
+/* A JVM is sampled while somebody asks, its heap too. */
+static int take_jvm(struct call *c, double seconds, struct profile **ret)
+{
+    const struct sql_backend *b = c->prof->backend;
+    if (!b->jvm_profile) return err_set(c->err, ERR_UNSUPPORTED, "JVMs are not looked at here");
+    int rc = b->jvm_profile(b->context, c->prof->node, c->class->type,
+                            seconds > 0 ? seconds : DEFAULT_SECONDS, c->prof->cancel, ret, c->err);
+    for (double waited_s = 0; rc == ERR_BUSY && waited_s < BUSY_LIMIT_S && may_wait(c, seconds);
+         waited_s += 0.5) {
+        clock_sleep_ns(500000000);
+        rc = b->jvm_profile(b->context, c->prof->node, c->class->type,
+                            seconds > 0 ? seconds : DEFAULT_SECONDS, c->prof->cancel, ret, c->err);
+    }
+    return rc;
+}
+
+static int fresh(struct call *c, double seconds, struct profile **ret)
+{
+    struct bytes bytes = {0};
+    char name[64];
+    if (c->prof->node->is_jvm) return take_jvm(c, seconds, ret);
+    snprintf(name, sizeof name, "node %llu", (unsigned long long)c->prof->node->id);
+    int rc = take(c, seconds, &bytes);
+    if (!rc) rc = read_profile(c, &bytes, name, ret);
+    bytes_free(&bytes);
+    return rc;
+}
+
+static int stored(struct call *c, size_t argument, struct profile **ret)
+{
+    const char *name = "";
+    struct bytes bytes = {0};
+    int rc = argument_string(c, argument, &name);
+    if (!rc) rc = need_dir(c);
+    if (!rc)
+        rc = snapshot_read(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, name, &bytes,
+                           c->err);
+    if (!rc) rc = read_profile(c, &bytes, name, ret);
+    bytes_free(&bytes);
+    return rc;
+}
+
+/* b minus a: what has grown is positive. */
+static int difference(struct call *c, struct profile **ret)
+{
+    struct profile *a = NULL, *b = NULL;
+    int rc = stored(c, 0, &a);
+    if (!rc) rc = stored(c, 1, &b);
+    if (!rc) {
+        profile_scale(a, -1);
+        rc = profile_merge((struct profile *[]){b, a}, 2, ret, c->err);
+    }
+    profile_free(a);
+    profile_free(b);
+    return rc;
+}
+
+/* ---- methods ---- */
+
+static int seconds_argument(struct call *c, size_t i, double *ret)
+{
+    *ret = DEFAULT_SECONDS;
+    return c->n_args > i ? argument_number(c, i, 0.1, MAX_SECONDS, ret) : 0;
+}
+
+static int method_snapshot(struct call *c)
+{
+    struct bytes bytes = {0};
+    struct profile *p = NULL;
+    const char *path;
+    double seconds = 0;
+    int rc = need_dir(c);
+    if (!rc && c->class->is_capture) rc = seconds_argument(c, 0, &seconds);
+    if (!rc && c->prof->node->is_jvm) {
+        struct buf proto = {0};
+        rc = take_jvm(c, seconds, &p);
+        if (!rc) format_write_proto(p, &proto);
+        size_t len = proto.len;
+        if (!rc) bytes = (struct bytes){.len = len, .data = (uint8_t *)buf_take(&proto)};
+        buf_free(&proto);
+    } else if (!rc) {
+        rc = take(c, seconds, &bytes);
+        if (!rc) rc = read_profile(c, &bytes, c->class->endpoint, &p); /* an error page is not a profile */
+    }
+    if (!rc)
+        rc = snapshot_store(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, &bytes,
+                            c->arena, &path, c->err);
+    if (!rc) *c->ret = script_string(c->arena, path, strlen(path));
+    profile_free(p);
+    bytes_free(&bytes);
+    return rc;
+}
+
+static int method_snapshots(struct call *c)
+{
+    const char **paths;
+    int rc = need_dir(c);
+    if (rc) return rc;
+    size_t n =
+        snapshot_list(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, c->arena, &paths);
+    *c->ret = script_list(c->arena);
+    for (size_t i = 0; i < n; i++)
+        script_list_add(c->arena, *c->ret, script_string(c->arena, paths[i], strlen(paths[i])));
+    return 0;
+}
+
+static int method_remove(struct call *c)
+{
+    const char *name = "";
+    int rc = argument_string(c, 0, &name);
+    if (!rc) rc = need_dir(c);
+    if (!rc)
+        rc = snapshot_remove(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, name, c->err);
+    return rc ? rc : instance(c);
+}
+
+static int method_to_dot(struct call *c)
+{
+    struct profile *p = NULL;
+    int rc = stored(c, 0, &p);
+    if (!rc) rc = draw_dot(c, p);
+    profile_free(p);
+    return rc;
+}
+
+static int method_dump_dot(struct call *c)
+{
+    struct profile *p = NULL;
+    double seconds = 0;
+    int rc = c->class->is_capture ? seconds_argument(c, 0, &seconds) : 0;
+    if (!rc) rc = fresh(c, seconds, &p);
+    if (!rc) rc = draw_dot(c, p);
+    profile_free(p);
+    return rc;
+}
+
+static int method_top(struct call *c)
+{
+    struct profile *p = NULL;
+    double n = 0, seconds = DEFAULT_SECONDS;
+    int rc = argument_number(c, 0, 1, 100000, &n);
+    if (!rc && c->n_args > 1 && c->args[1].kind == SCRIPT_STRING) {
+        rc = stored(c, 1, &p);
+    } else if (!rc) {
+        if (c->class->is_capture) rc = seconds_argument(c, 1, &seconds);
+        if (!rc) rc = fresh(c, c->class->is_capture ? seconds : 0, &p);
+    }
+    if (!rc) rc = draw_top(c, p, (long)n);
+    profile_free(p);
+    return rc;
+}
+
+static int method_diff(struct call *c)
+{
+    struct profile *p = NULL;
+    int rc = difference(c, &p);
+    if (!rc) rc = draw_dot(c, p);
+    profile_free(p);
+    return rc;
+}
+
+static int method_diff_top(struct call *c)
+{
+    struct profile *p = NULL;
+    double n = 0;
+    int rc = argument_number(c, 2, 1, 100000, &n);
+    if (!rc) rc = difference(c, &p);
+    if (!rc) rc = draw_top(c, p, (long)n);
+    profile_free(p);
+    return rc;
+}
+
+enum { HEAP = 1, CAPTURE = 2, CONTENTION = 4, ALL = 7 };
+
+static const struct method {
+    const char *name;
+    size_t min_args, max_args;
+    unsigned of; /* which classes */
+    int (*run)(struct call *c);
+} methods[] = {
+    {"enable_prof", 0, 0, HEAP | CONTENTION, method_enable},
+    {"disable_prof", 0, 0, HEAP | CONTENTION, method_disable},
+    {"has_enable", 0, 0, HEAP | CONTENTION, method_has_enable},
+    {"reset", 0, 0, HEAP | CONTENTION, method_reset},
+    {"snapshot", 0, 0, HEAP, method_snapshot},
+    {"snapshot", 0, 1, CAPTURE | CONTENTION, method_snapshot},
+    {"snapshots", 0, 0, ALL, method_snapshots},
+    {"remove", 1, 1, ALL, method_remove},
+    {"to_dot_format", 1, 1, ALL, method_to_dot},
+    {"dump_dot_snapshot", 0, 0, HEAP, method_dump_dot},
+    {"dump_dot_snapshot", 0, 1, CAPTURE | CONTENTION, method_dump_dot},
+    {"top", 1, 2, ALL, method_top},
+    {"diff", 2, 2, ALL, method_diff},
+    {"diff_top", 3, 3, ALL, method_diff_top},
+};
+
+static int host_call(void *context, const char *name, bool is_static, const char *method, bool getter,
+                     const struct script_value *args, size_t n_args, struct arena *arena,
+                     struct script_value *ret, struct err *err)
+{
+    struct call c = {.prof = context, .args = args, .n_args = n_args, .arena = arena, .ret = ret, .err = err};
+    unsigned bit = 0;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (strcmp(classes[i].name, name)) continue;
+        c.class = &classes[i];
+        bit = 1u << i;
+    }
+    if (!c.class || getter) return SCRIPT_NO_METHOD;
+    if (is_static) return !strcmp(method, "getInstance") && !n_args ? instance(&c) : SCRIPT_NO_METHOD;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        const struct method *m = &methods[i];
+        if ((m->of & bit) && !strcmp(m->name, method) && n_args >= m->min_args && n_args <= m->max_args)
+            return m->run(&c);
+    }
+    return SCRIPT_NO_METHOD;
+}
+
+struct script_host heapprof_host(struct heapprof *prof)
+{
+    return (struct script_host){.context = prof, .classes = class_names, .call = host_call};
+}

@@ -1,0 +1,366 @@
+/* sql_execute.c - see sql_execute.h. */
+#include "serve/sql/sql_execute.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "serve/sql/sql_schema.h"
+
+void sql_result_error(struct sql_result *r, struct arena *arena, int error, const char *state,
+                      const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    *r = (struct sql_result){
+        .kind = SQL_RESULT_ERROR, .error = error, .state = state, .text = arena_strdup(arena, text)};
+}
+
+static void fail(struct sql_result *r, struct arena *arena, const struct err *err)
+{
+    sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "%s", err->text);
+}
+
+static const char *grant_names(unsigned any_of)
+{
+    return any_of & SQL_MAY_LOOK ? "OPERATE, NODE" : any_of & SQL_MAY_ACT ? "OPERATE" : "GRANT";
+}
+
+static unsigned needs(const struct sql_statement *st, const char **ret_privilege)
+{
+    switch (st->kind) {
+    case SQL_EXECUTE_SCRIPT:
+        *ret_privilege = "OPERATE";
+        return SQL_MAY_ACT;
+    case SQL_SHOW:
+        if (st->show > SQL_SHOW_CONFIG && st->show != SQL_SHOW_USERS &&
+            !(st->show == SQL_SHOW_GRANTS && st->name))
+            return 0;
+        unsigned any_of = st->show == SQL_SHOW_CONFIG   ? SQL_MAY_ACT
+                          : st->show >= SQL_SHOW_GRANTS ? SQL_MAY_ADMIN
+                                                        : SQL_MAY_LOOK | SQL_MAY_ACT;
+        *ret_privilege = grant_names(any_of);
+        return any_of;
+    case SQL_ADD_NODE:
+    case SQL_DROP_NODE:
+        *ret_privilege = "NODE (with administration)";
+        return SQL_MAY_ADMIN;
+    case SQL_SET_CONFIG:
+        *ret_privilege = "OPERATE (with administration)";
+        return SQL_MAY_ADMIN;
+    case SQL_CREATE_USER:
+    case SQL_DROP_USER:
+    case SQL_GRANT:
+    case SQL_REVOKE:
+        *ret_privilege = "GRANT";
+        return SQL_MAY_ADMIN;
+    default:
+        return 0;
+    }
+}
+
+/* For the audit log: what was asked, without what was said in it (there may be a password). */
+static const char *statement_name(const struct sql_statement *st)
+{
+    switch (st->kind) {
+    case SQL_SHOW:
+        return "show";
+    case SQL_SELECT:
+        return "select";
+    case SQL_SET_PASSWORD:
+        return "set password";
+    case SQL_CREATE_USER:
+        return "create user";
+    case SQL_ALTER_USER:
+        return "alter user";
+    case SQL_DROP_USER:
+        return "drop user";
+    case SQL_GRANT:
+        return "grant";
+    case SQL_REVOKE:
+        return "revoke";
+    case SQL_ADD_NODE:
+        return "add node";
+    case SQL_DROP_NODE:
+        return "drop node";
+    case SQL_SET_CONFIG:
+        return "set config";
+    case SQL_EXECUTE_SCRIPT:
+        return "execute";
+    default:
+        return "statement";
+    }
+}
+
+static void deny(struct sql_session *s, const struct sql_statement *st, const char *privilege,
+                 struct arena *arena, struct sql_result *r)
+{
+    sql_result_error(r, arena, SQL_ERROR_PRIVILEGE, "42000",
+                     "Access denied; you need (at least one of) the %s privilege(s) on SYSTEM for this "
+                     "operation. Please ask the admin "
+                     "to grant permission(s).",
+                     privilege);
+    s->backend->audit(s->backend->context, s->user, s->peer, "denied", statement_name(st), "", r->text);
+}
+
+/* ---- users ---- */
+
+static bool parse_hash(const char *text, uint8_t hash[20])
+{
+    if (text[0] != '*' || strlen(text) != 41) return false;
+    for (size_t i = 0; i < 20; i++) {
+        unsigned byte;
+        if (!isxdigit((unsigned char)text[1 + 2 * i]) || sscanf(text + 1 + 2 * i, "%2x", &byte) != 1)
+            return false;
+        hash[i] = (uint8_t)byte;
+    }
+    return true;
+}
+
+static int put_password(struct sql_session *s, const struct sql_statement *st, const char *name,
+                        struct err *err)
+{
+    const struct sql_backend *b = s->backend;
+    uint8_t hash[20];
+    if (!st->password_is_hash) return b->user_password(b->context, name, st->password, err);
+    if (!parse_hash(st->password, hash))
+        return err_set(err, ERR_INPUT,
+                       "Getting analyzing error. Detail message: Password hash should be '*' and 40 "
+                       "hexadecimal digits.");
+    return b->user_password_hash(b->context, name, hash, err);
+}
+
+static int user_statement(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                          struct err *err)
+{
+    const struct sql_backend *b = s->backend;
+    const char *name = st->name ? st->name : s->user;
+    struct sql_user user;
+    bool exists = !b->user_find(b->context, name, arena, &user, err);
+    if (st->kind == SQL_CREATE_USER) {
+        if (exists && st->if_exists) return 0;
+        if (exists)
+            return err_set(err, ERR_BUSY,
+                           "Getting analyzing error. Detail message: Operation CREATE USER failed for "
+                           "'%s'@'%%' : user already exists.",
+                           name);
+        int rc = b->user_create(b->context, name, err);
+        if (rc) return rc;
+        if (st->password) rc = put_password(s, st, name, err);
+        if (!rc && st->may) rc = b->user_grants(b->context, name, st->may, err);
+        if (rc) { /* never a user without the password that was asked for */
+            struct err ignored;
+            b->user_drop(b->context, name, &ignored);
+        }
+        return rc;
+    }
+    if (!exists && st->kind == SQL_DROP_USER && st->if_exists) return 0;
+    if (!exists)
+        return err_set(err, ERR_NOT_FOUND,
+                       "Getting analyzing error. Detail message: cannot find user '%s'@'%%'!", name);
+    switch (st->kind) {
+    case SQL_DROP_USER:
+        return b->user_drop(b->context, name, err);
+    case SQL_GRANT:
+        return b->user_grants(b->context, name, user.may | st->may, err);
+    case SQL_REVOKE:
+        return b->user_grants(b->context, name, user.may & ~st->may, err);
+    default:
+        return put_password(s, st, name, err);
+    }
+}
+
+/* ---- nodes and settings ---- */
+
+static int change_nodes(struct sql_session *s, const struct sql_statement *st, struct sql_result *r,
+                        struct err *err)
+{
+    const struct sql_backend *b = s->backend;
+    for (size_t i = 0; i < st->n_addresses; i++) {
+        const struct sql_address *a = &st->addresses[i];
+        char target[300];
+        snprintf(target, sizeof target, "%s:%d", a->host, a->port);
+        int rc = st->kind == SQL_ADD_NODE ? b->node_add(b->context, st->node_kind, a->host, a->port,
+                                                        st->properties, st->n_properties, err)
+                                          : b->node_drop(b->context, st->node_kind, a->host, a->port, err);
+        b->audit(b->context, s->user, s->peer, statement_name(st), target, "", rc ? err->text : NULL);
+        if (rc) return rc;
+        r->n_affected++;
+    }
+    return 0;
+}
+
+static int change_settings(struct sql_session *s, const struct sql_statement *st, struct err *err)
+{
+    const struct sql_backend *b = s->backend;
+    for (size_t i = 0; i < st->n_properties; i++) {
+        int rc = b->setting_set(b->context, st->properties[i].key, st->properties[i].value, err);
+        b->audit(b->context, s->user, s->peer, statement_name(st), st->properties[i].key,
+                 st->properties[i].value, rc ? err->text : NULL);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+/* One's own at any time; others' with the right to act. */
+static void kill_connection(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                            struct sql_result *r)
+{
+    bool may_others = s->may & (SQL_MAY_ACT | SQL_MAY_ADMIN);
+    const struct sql_connections *all = s->connections;
+    bool done =
+        all && st->connection_id <= UINT32_MAX &&
+        all->kill(all->context, (uint32_t)st->connection_id, st->statement_only, may_others ? NULL : s->user);
+    char target[40];
+    snprintf(target, sizeof target, "connection %llu", (unsigned long long)st->connection_id);
+    if (!done)
+        sql_result_error(r, arena, SQL_ERROR_NO_SUCH_THREAD, "HY000", "Unknown thread id: %llu",
+                         (unsigned long long)st->connection_id);
+    s->backend->audit(s->backend->context, s->user, s->peer, "kill", target, "", done ? NULL : r->text);
+}
+
+bool sql_use(struct sql_session *s, const char *name)
+{
+    const char *database = sql_schema_database(name);
+    if (database) snprintf(s->database, sizeof s->database, "%s", database);
+    return database;
+}
+
+static bool is_interrupted(const struct sql_session *s)
+{
+    return s->cancel.is_asked && s->cancel.is_asked(s->cancel.context);
+}
+
+static void say_interrupted(struct sql_result *r, struct arena *arena)
+{
+    sql_result_error(r, arena, SQL_ERROR_INTERRUPTED, "70100", "Query execution was interrupted");
+}
+
+/* ---- all ---- */
+
+static void execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                    struct sql_result *r)
+{
+    *r = (struct sql_result){.kind = SQL_RESULT_OK, .state = "00000", .text = ""};
+    const char *privilege = "";
+    struct err err = {0};
+    int rc = 0;
+    bool own_password = (st->kind == SQL_SET_PASSWORD || st->kind == SQL_ALTER_USER) &&
+                        (!st->name || !strcmp(st->name, s->user));
+    unsigned may = needs(st, &privilege);
+    if ((st->kind == SQL_SET_PASSWORD || st->kind == SQL_ALTER_USER) && !own_password) {
+        may = SQL_MAY_ADMIN;
+        privilege = "GRANT";
+    }
+    if (may && !(s->may & (may | SQL_MAY_ADMIN))) {
+        deny(s, st, privilege, arena, r);
+        return;
+    }
+    switch (st->kind) {
+    case SQL_NOTHING:
+        sql_result_error(r, arena, 1065, "42000", "Query was empty");
+        return;
+    case SQL_ACCEPT:
+        return;
+    case SQL_USE:
+        if (!sql_use(s, st->name))
+            sql_result_error(r, arena, SQL_ERROR_BAD_DB, "42000", "Unknown database '%s'", st->name);
+        return;
+    case SQL_SELECT:
+        sql_table_init(&r->table, arena);
+        r->kind = SQL_RESULT_TABLE;
+        if (st->query) {
+            unsigned any_of = 0;
+            rc = sql_query(s, st->query, false, &r->table, &any_of, &err);
+            if (any_of) {
+                deny(s, st, grant_names(any_of), arena, r);
+                return;
+            }
+            if (rc && is_interrupted(s)) {
+                say_interrupted(r, arena);
+                return;
+            }
+        } else {
+            rc = sql_select(s, st, false, &r->table, &err);
+        }
+        break;
+    case SQL_SHOW:
+        sql_table_init(&r->table, arena);
+        r->kind = SQL_RESULT_TABLE;
+        rc = sql_show(s, st, &r->table, &err);
+        if (!rc) rc = sql_table_apply(&r->table, &st->clauses, &err);
+        break;
+    case SQL_EXECUTE_SCRIPT:
+        sql_execute_script(s, st, arena, r);
+        if (is_interrupted(s)) say_interrupted(r, arena);
+        return;
+    case SQL_KILL:
+        kill_connection(s, st, arena, r);
+        return;
+    case SQL_ADD_NODE:
+    case SQL_DROP_NODE:
+        rc = change_nodes(s, st, r, &err);
+        break;
+    case SQL_SET_CONFIG:
+        rc = change_settings(s, st, &err);
+        break;
+    default:
+        rc = user_statement(s, st, arena, &err);
+        s->backend->audit(s->backend->context, s->user, s->peer, statement_name(st),
+                          st->name ? st->name : s->user, "", rc ? err.text : NULL);
+    }
+    if (rc) fail(r, arena, &err);
+}
+
+void sql_execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                 struct sql_result *r)
+{
+    size_t n_before = arena->total_bytes;
+    sql_release(&s->held);
+    execute(s, st, arena, r);
+    if (!sql_hold(&s->held, arena->total_bytes - n_before)) /* SELECT knows earlier */
+        sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "%s", SQL_TOO_MUCH_IS_HELD);
+}
+
+void sql_run(struct sql_session *s, const char *text, size_t len, struct arena *arena, struct sql_result *r)
+{
+    struct sql_tokens tokens;
+    struct sql_statement statement;
+    struct err err = {0};
+    int rc = sql_lex(text, len, arena, &tokens, &err);
+    if (!rc && tokens.n_params)
+        rc = err_set(&err, ERR_INPUT,
+                     "Getting syntax error. Detail message: a '?' needs a prepared statement.");
+    if (!rc) rc = sql_parse(&tokens, arena, &statement, &err);
+    if (rc)
+        fail(r, arena, &err);
+    else
+        sql_execute(s, &statement, arena, r);
+}
+
+void sql_describe(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                  struct sql_table *t)
+{
+    struct err err;
+    sql_table_init(t, arena);
+    int rc = 0;
+    unsigned any_of;
+    if (st->kind == SQL_SELECT && st->query)
+        rc = sql_query(s, st->query, true, t, &any_of, &err);
+    else if (st->kind == SQL_SELECT)
+        rc = sql_select(s, st, true, t, &err);
+    else if (st->kind == SQL_SHOW && (s->may || st->show > SQL_SHOW_CONFIG))
+        rc = sql_show(s, st, t, &err);
+    else if (st->kind == SQL_EXECUTE_SCRIPT)
+        sql_table_columns(t, st->target == SQL_TARGET_FRONTEND ||
+                                     (st->target == SQL_TARGET_IDS && st->n_ids == 1)
+                                 ? "result"
+                                 : "node_id,status,result");
+    t->n_rows = 0;
+    if (rc) t->n_columns = 0;
+}

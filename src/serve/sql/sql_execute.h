@@ -1,0 +1,104 @@
+/* sql_execute.h - what a statement does: a session in, a result out. Knows nothing of packets.
+ *
+ * A result is a table, a count, or an error with MySQL's number and state. Errors of scripts are not errors
+ * here: their text is in the result, as in StarRocks.
+ */
+#ifndef SERVE_SQL_SQL_EXECUTE_H
+#define SERVE_SQL_SQL_EXECUTE_H
+
+#include "serve/sql/sql_backend.h"
+#include "serve/sql/sql_memory.h"
+#include "serve/sql/sql_parse.h"
+
+#define SQL_SERVER_VERSION "8.0.33"
+
+/* The clients of a server, so that one can see the others and end what they do. */
+struct sql_connection {
+    uint32_t id;
+    const char *user, *peer, *statement; /* "": idle */
+    int64_t connected_s, since_s;        /* wall clock: the connection; its statement, or its idling */
+};
+
+struct sql_connections {
+    void *context;
+    size_t (*list)(void *context, struct arena *arena, struct sql_connection **ret_connections);
+    /* The owner's name is compared when one is given. False: no such connection. */
+    bool (*kill)(void *context, uint32_t id, bool statement_only, const char *owner);
+};
+
+struct sql_session {
+    const struct sql_backend *backend;
+    uint32_t connection_id;
+    char user[64];
+    char peer[64]; /* address, for the audit log */
+    char database[128];
+    unsigned may; /* asked again before each statement: a grant taken away counts at once */
+    bool offers_tls;
+    const struct sql_connections *connections; /* NULL: this one alone */
+    struct sql_cancel cancel;                  /* is_asked NULL: never */
+    struct sql_held held;                      /* by the last result */
+};
+
+enum {
+    SQL_ERROR_SYNTAX = 1064, /* StarRocks' number for nearly everything */
+    SQL_ERROR_ACCESS = 1045,
+    SQL_ERROR_BAD_DB = 1049,
+    SQL_ERROR_UNKNOWN_COMMAND = 1047,
+    SQL_ERROR_TOO_BIG = 1153,
+    SQL_ERROR_BUSY = 1040, /* too many connections */
+    SQL_ERROR_NO_SUCH_THREAD = 1094,
+    SQL_ERROR_INTERRUPTED = 1317,
+    SQL_ERROR_PRIVILEGE = 5203,
+};
+
+struct sql_result {
+    enum { SQL_RESULT_OK, SQL_RESULT_TABLE, SQL_RESULT_ERROR } kind;
+    struct sql_table table;
+    uint64_t n_affected;
+    int error;
+    const char *state; /* five characters */
+    const char *text;  /* of the error */
+};
+
+/* All text of *ret_result lives in the arena. When that is freed, session->held is to be released; the next
+ * statement does it otherwise. */
+void sql_execute(struct sql_session *session, const struct sql_statement *statement, struct arena *arena,
+                 struct sql_result *ret_result);
+
+/* Text in, result out: lex, parse, execute. Parameters are an error here. */
+void sql_run(struct sql_session *session, const char *text, size_t len, struct arena *arena,
+             struct sql_result *ret_result);
+
+/* The columns a statement will have, for COM_STMT_PREPARE; none when it has no table or they depend on the
+ * run. */
+void sql_describe(struct sql_session *session, const struct sql_statement *statement, struct arena *arena,
+                  struct sql_table *ret_table);
+
+/* The database of the session from now on; false: there is none of that name. */
+bool sql_use(struct sql_session *session, const char *name);
+
+void sql_result_error(struct sql_result *r, struct arena *arena, int error, const char *state,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* ---- between the files of SQL ---- */
+
+int sql_show_nodes(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
+                   struct err *err); /* sql_show_nodes.c */
+int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
+             struct err *err); /* sql_show.c */
+int sql_select(struct sql_session *s, const struct sql_statement *st, bool describe_only, struct sql_table *t,
+               struct err *err); /* sql_select.c */
+/* A SELECT that reads the tables of sql_schema.h; *ret_needs is not 0 when it failed for want of any of those
+ * grants. */
+int sql_query(struct sql_session *s, const char *query, bool describe_only, struct sql_table *t,
+              unsigned *ret_needs, struct err *err); /* sql_query.c */
+/* The functions that SQL has here; SELECTs with and without tables call the same. */
+int sql_call(struct sql_session *s, const char *name, const struct sql_value *args, size_t n_args,
+             struct arena *arena, struct sql_value *ret, struct err *err); /* sql_select.c */
+int sql_variable_value(struct sql_session *s, const char *name, struct sql_value *ret, struct err *err);
+const char *sql_time_text(struct arena *arena, int64_t time_s); /* 2026-01-31 23:59:59, local; NULL for 0 */
+const char *sql_variable(const struct sql_session *s, const char *name); /* NULL: no such variable */
+void sql_execute_script(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                        struct sql_result *r); /* sql_script.c */
+
+#endif

@@ -1,0 +1,107 @@
+/* sql_parse.h - words into one statement. What each statement does is in sql_execute.h. */
+#ifndef SERVE_SQL_SQL_PARSE_H
+#define SERVE_SQL_SQL_PARSE_H
+
+#include "serve/sql/sql_backend.h"
+#include "serve/sql/sql_table.h"
+
+enum sql_statement_kind {
+    SQL_NOTHING, /* an empty text */
+    SQL_ACCEPT,  /* taken and without effect here: SET NAMES, BEGIN, COMMIT ... */
+    SQL_SELECT,
+    SQL_SHOW,
+    SQL_USE,
+    SQL_SET_PASSWORD,
+    SQL_CREATE_USER,
+    SQL_ALTER_USER,
+    SQL_DROP_USER,
+    SQL_GRANT,
+    SQL_REVOKE,
+    SQL_ADD_NODE,
+    SQL_DROP_NODE,
+    SQL_SET_CONFIG,
+    SQL_EXECUTE_SCRIPT,
+    SQL_KILL,
+};
+
+enum sql_show {
+    SQL_SHOW_BACKENDS,
+    SQL_SHOW_COMPUTE_NODES,
+    SQL_SHOW_FRONTENDS,
+    SQL_SHOW_CONFIG,
+    SQL_SHOW_VARIABLES,
+    SQL_SHOW_STATUS,
+    SQL_SHOW_DATABASES,
+    SQL_SHOW_TABLES,
+    SQL_SHOW_TABLE_STATUS,
+    SQL_SHOW_COLUMNS,
+    SQL_SHOW_INDEX,
+    SQL_SHOW_CREATE_TABLE,
+    SQL_SHOW_WARNINGS,
+    SQL_SHOW_COLLATION,
+    SQL_SHOW_CHARSET,
+    SQL_SHOW_ENGINES,
+    SQL_SHOW_PLUGINS,
+    SQL_SHOW_PRIVILEGES,
+    SQL_SHOW_EVENTS, /* there are none of these three, but pages that browse a server ask */
+    SQL_SHOW_TRIGGERS,
+    SQL_SHOW_ROUTINES,
+    SQL_SHOW_PROCESSLIST,
+    SQL_SHOW_GRANTS,
+    SQL_SHOW_USERS,
+};
+
+enum sql_target {
+    SQL_TARGET_FRONTEND,
+    SQL_TARGET_IDS,
+    SQL_TARGET_ALL_BACKENDS,
+    SQL_TARGET_ALL_COMPUTE_NODES
+};
+
+struct sql_select_item {
+    struct sql_expr *expr; /* NULL: * */
+    const char *alias;     /* never NULL: the text when none is given */
+};
+
+struct sql_address {
+    const char *host;
+    int port;
+};
+
+struct sql_statement {
+    enum sql_statement_kind kind;
+    struct sql_clauses clauses;
+
+    enum sql_show show;
+    bool is_full;         /* SHOW FULL ... */
+    const char *database; /* SHOW ... FROM database; NULL: none */
+
+    const char *query; /* a SELECT that reads tables, in SQLite's words; NULL: it has only items */
+    struct sql_select_item *items;
+    size_t n_items;
+
+    const char *name;     /* database, table, user, setting */
+    const char *password; /* NULL: none given */
+    bool password_is_hash, if_exists;
+    unsigned may;
+
+    enum sql_node_kind node_kind;
+    struct sql_address *addresses;
+    size_t n_addresses;
+    struct sql_property *properties; /* PROPERTIES(...), or the settings of ADMIN SET */
+    size_t n_properties;
+
+    enum sql_target target;
+    uint64_t *ids;
+    size_t n_ids;
+    const char *script;
+
+    uint64_t connection_id; /* KILL */
+    bool statement_only;
+};
+
+/* Tokens must hold no parameters any more. ERR_INPUT with StarRocks' manner of sentence. */
+int sql_parse(const struct sql_tokens *tokens, struct arena *arena, struct sql_statement *ret_statement,
+              struct err *err);
+
+#endif

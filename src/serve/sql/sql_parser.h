@@ -1,0 +1,33 @@
+/* sql_parser.h - private to sql_parse.c and sql_parse_expr.c: the place in the words, and the small steps
+ * over them. */
+#ifndef SERVE_SQL_SQL_PARSER_H
+#define SERVE_SQL_SQL_PARSER_H
+
+#include "serve/sql/sql_parse.h"
+
+enum { SQL_MAX_DEPTH = 64, SQL_MAX_LIST = 10000, SQL_MAX_OPERATORS = 2000 };
+
+struct sql_parser {
+    const struct sql_tokens *tokens;
+    size_t at;
+    struct arena *arena;
+    struct err *err;
+    int rc; /* the first failure; every later step does nothing */
+    unsigned depth, n_operators;
+};
+
+const struct sql_token *sql_peek(const struct sql_parser *p, size_t ahead);
+int sql_unexpected(struct sql_parser *p, const char *wanted); /* sets rc */
+bool sql_accept(struct sql_parser *p, const char *word);
+void sql_expect(struct sql_parser *p, const char *word);
+const char *sql_expect_string(struct sql_parser *p, const char *what); /* '...' */
+const char *sql_expect_name(struct sql_parser *p, const char *what);   /* word, `name` or '...' */
+uint64_t sql_expect_number(struct sql_parser *p, const char *what);
+const char *sql_dotted_name(struct sql_parser *p, const char *what); /* a.b.c */
+
+/* The rest of a SELECT in SQLite's words, up to its end or ';' (sql_render.c). */
+const char *sql_render(struct sql_parser *p);
+
+struct sql_expr *sql_parse_expr(struct sql_parser *p); /* NULL after a failure */
+
+#endif

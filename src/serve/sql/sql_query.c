@@ -1,0 +1,600 @@
+/* sql_query.c - SELECT over the tables of sql_schema.h, done by SQLite: joins, groups, sorting and all.
+ *
+ * Each statement gets a database of its own, in memory and empty. The tables that the statement names become
+ * virtual tables in it, and are filled when SQLite first reads them. The statement can read those and nothing
+ * else (an authorizer sees to it), for so many steps and so many bytes. */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "serve/sql/sql_memory.h"
+#include "serve/sql/sql_schema.h"
+
+enum {
+    MAX_STEPS = 20000000, /* of SQLite's machine: a second or two */
+    MAX_CPU_MS = 3000,    /* steps over long values take longer */
+    STEPS_A_LOOK = 100,   /* between looks at the bounds */
+    BYTES_A_LOOK = 1 << 18,
+    CPU_MS_A_QUESTION = 20,    /* whether somebody wants it to end */
+    MAX_PROGRAM = 50000,       /* steps that are written down: between jumps nobody looks */
+    MAX_VALUE_BYTES = 1 << 16, /* so many steps make no more than some MiB of them */
+};
+
+struct query {
+    struct sql_session *session;
+    struct arena *arena;
+    size_t n_arena_bytes; /* that it had before */
+    sqlite3 *db;
+    int64_t n_steps, begin_cpu_ms, asked_cpu_ms;
+    size_t n_unseen_bytes;
+    unsigned needs; /* any of these grants, for a table that this user may not read; 0: there is none */
+    bool is_too_long, is_ended;
+    struct err problem; /* of filling a table */
+};
+
+/* ---- time and memory ---- */
+
+static int64_t thread_cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static bool must_end(struct query *q)
+{
+    const struct sql_cancel *cancel = &q->session->cancel;
+    int64_t now_ms = thread_cpu_ms();
+    q->is_too_long |= q->n_steps > MAX_STEPS || now_ms - q->begin_cpu_ms > MAX_CPU_MS;
+    if (cancel->is_asked && now_ms - q->asked_cpu_ms >= CPU_MS_A_QUESTION) {
+        q->asked_cpu_ms = now_ms;
+        q->is_ended |= cancel->is_asked(cancel->context);
+    }
+    return q->is_ended |= q->is_too_long;
+}
+
+static int look(void *context)
+{
+    struct query *q = context;
+    q->n_steps += STEPS_A_LOOK;
+    return must_end(q);
+}
+
+/* For what takes long inside one step. False: it is not to be done any more. */
+static bool may_work(struct query *q, size_t n_bytes)
+{
+    q->n_unseen_bytes += n_bytes;
+    if (q->is_ended || q->n_unseen_bytes < BYTES_A_LOOK) return !q->is_ended;
+    q->n_unseen_bytes = 0;
+    return !must_end(q);
+}
+
+/* The result and the tables that it is made of. */
+static int hold_result(struct query *q, struct err *err)
+{
+    size_t n_bytes = q->arena->total_bytes - q->n_arena_bytes;
+    if (n_bytes > SQL_MAX_RESULT_BYTES)
+        return err_set(err, ERR_LIMIT, "the result is larger than 64 MiB; ask for less (WHERE, LIMIT)");
+    if (!sql_hold(&q->session->held, n_bytes)) return err_set(err, ERR_LIMIT, "%s", SQL_TOO_MUCH_IS_HELD);
+    return 0;
+}
+
+/* ---- tables ---- */
+
+struct virtual_table {
+    sqlite3_vtab base; /* first: SQLite's view of it */
+    struct query *query;
+    const struct sql_schema_table *spec;
+    struct sql_table rows;
+    bool is_filled;
+};
+
+struct cursor {
+    sqlite3_vtab_cursor base;
+    size_t row;
+};
+
+/* The name decides what a value of the column is turned into before it is compared: text, unless it is a
+ * number. */
+#define DECLARED_INT   "BIGINT"
+#define DECLARED_TIME  "DATETIME_TEXT"
+#define DECLARED_TRUTH "TRUTH_TEXT"
+
+static const char *declared_type(enum sql_column_type type)
+{
+    return type == SQL_COLUMN_INT     ? DECLARED_INT
+           : type == SQL_COLUMN_TIME  ? DECLARED_TIME " COLLATE NOCASE"
+           : type == SQL_COLUMN_TRUTH ? DECLARED_TRUTH " COLLATE TRUTH"
+                                      : "VARCHAR COLLATE NOCASE";
+}
+
+static int table_connect(sqlite3 *db, void *context, int n_args, const char *const *args,
+                         sqlite3_vtab **ret_table, char **ret_error)
+{
+    struct query *q = context;
+    (void)ret_error;
+    const struct sql_schema_table *spec = n_args >= 3 ? sql_schema_find(args[1], args[2]) : NULL;
+    if (!spec) return SQLITE_ERROR;
+    struct virtual_table *v = mem_zalloc(sizeof *v);
+    struct buf declaration = {0};
+    v->query = q;
+    v->spec = spec;
+    sql_table_init(&v->rows, q->arena);
+    sql_table_typed_columns(&v->rows, spec->columns);
+    buf_str(&declaration, "CREATE TABLE t (");
+    for (size_t i = 0; i < v->rows.n_columns; i++)
+        buf_printf(&declaration, "%s\"%s\" %s", i ? "," : "", v->rows.columns[i].name,
+                   declared_type(v->rows.columns[i].type));
+    buf_str(&declaration, ")");
+    int rc = sqlite3_declare_vtab(db, buf_cstr(&declaration));
+    buf_free(&declaration);
+    if (rc)
+        mem_free(v);
+    else
+        *ret_table = &v->base;
+    return rc;
+}
+
+static int table_disconnect(sqlite3_vtab *table)
+{
+    mem_free(table);
+    return SQLITE_OK;
+}
+
+static int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+    (void)table;
+    info->estimatedCost = 1000; /* always read whole */
+    return SQLITE_OK;
+}
+
+static int cursor_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor)
+{
+    (void)table;
+    *ret_cursor = mem_zalloc(sizeof(struct cursor));
+    return SQLITE_OK;
+}
+
+static int cursor_close(sqlite3_vtab_cursor *cursor)
+{
+    mem_free(cursor);
+    return SQLITE_OK;
+}
+
+static int fill(struct virtual_table *v)
+{
+    struct query *q = v->query;
+    sql_work_counts(false);
+    int rc = sql_schema_fill(q->session, v->spec, false, &v->rows, &q->problem);
+    sql_work_counts(true);
+    return rc ? rc : hold_result(q, &q->problem);
+}
+
+static int cursor_filter(sqlite3_vtab_cursor *cursor, int index, const char *index_text, int n_args,
+                         sqlite3_value **args)
+{
+    struct virtual_table *v = (struct virtual_table *)cursor->pVtab;
+    (void)index;
+    (void)index_text;
+    (void)n_args;
+    (void)args;
+    if (!v->is_filled && fill(v)) return SQLITE_ERROR;
+    v->is_filled = true;
+    ((struct cursor *)cursor)->row = 0;
+    return SQLITE_OK;
+}
+
+static int cursor_next(sqlite3_vtab_cursor *cursor)
+{
+    ((struct cursor *)cursor)->row++;
+    return SQLITE_OK;
+}
+
+static int cursor_eof(sqlite3_vtab_cursor *cursor)
+{
+    return ((struct cursor *)cursor)->row >= ((struct virtual_table *)cursor->pVtab)->rows.n_rows;
+}
+
+static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int column)
+{
+    const struct virtual_table *v = (struct virtual_table *)cursor->pVtab;
+    const char *cell = v->rows.rows[((struct cursor *)cursor)->row][column];
+    enum sql_column_type type = v->rows.columns[column].type;
+    if (!cell)
+        sqlite3_result_null(to);
+    else if (type == SQL_COLUMN_INT)
+        sqlite3_result_int64(to, strtoll(cell, NULL, 10));
+    else if (type == SQL_COLUMN_TRUTH && (!strcmp(cell, "true") || !strcmp(cell, "false")))
+        sqlite3_result_text(to, *cell == 't' ? "1" : "0", 1, SQLITE_STATIC); /* WHERE alive */
+    else
+        sqlite3_result_text(to, cell, -1, SQLITE_STATIC); /* lives as long as the statement */
+    return SQLITE_OK;
+}
+
+static int cursor_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
+{
+    *ret = (sqlite3_int64)((struct cursor *)cursor)->row;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .xCreate = table_connect,
+    .xConnect = table_connect,
+    .xBestIndex = table_best_index,
+    .xDisconnect = table_disconnect,
+    .xDestroy = table_disconnect,
+    .xOpen = cursor_open,
+    .xClose = cursor_close,
+    .xFilter = cursor_filter,
+    .xNext = cursor_next,
+    .xEof = cursor_eof,
+    .xColumn = cursor_column,
+    .xRowid = cursor_rowid,
+};
+
+/* ---- functions ---- */
+
+static struct sql_value value_of(sqlite3_value *v)
+{
+    switch (sqlite3_value_type(v)) {
+    case SQLITE_INTEGER:
+        return sql_value_int(sqlite3_value_int64(v));
+    case SQLITE_FLOAT:
+        return (struct sql_value){.kind = SQL_REAL, .r = sqlite3_value_double(v)};
+    case SQLITE_NULL:
+        return (struct sql_value){0};
+    default:
+        return sql_value_text((const char *)sqlite3_value_text(v));
+    }
+}
+
+static void give(sqlite3_context *to, struct sql_value v)
+{
+    switch (v.kind) {
+    case SQL_NULL:
+        sqlite3_result_null(to);
+        break;
+    case SQL_BOOL:
+    case SQL_INT:
+        sqlite3_result_int64(to, v.i);
+        break;
+    case SQL_REAL:
+        sqlite3_result_double(to, v.r);
+        break;
+    case SQL_TEXT:
+        sqlite3_result_text(to, v.s, -1, SQLITE_TRANSIENT);
+    }
+}
+
+static void finish(sqlite3_context *to, int rc, struct sql_value v, const struct err *err)
+{
+    if (rc)
+        sqlite3_result_error(to, err->text, -1);
+    else
+        give(to, v);
+}
+
+/* What the user is told, explain() knows. */
+static void say_ended(sqlite3_context *to)
+{
+    sqlite3_result_error(to, "ended", -1);
+}
+
+enum { MAX_ARGS = 100 };
+
+struct function {
+    struct query *query;
+    const char *name;
+};
+
+static void call(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    const struct function *f = sqlite3_user_data(to);
+    struct sql_value values[MAX_ARGS], result = {0};
+    struct arena arena = {0}; /* a call for each row: nothing of it may stay */
+    struct err err = {0};
+    size_t n_bytes = 0;
+    for (int i = 0; i < n_args; i++) {
+        values[i] = value_of(args[i]);
+        n_bytes += values[i].len;
+    }
+    if (!may_work(f->query, n_bytes)) {
+        say_ended(to);
+        return;
+    }
+    int rc = sql_call(f->query->session, f->name, values, (size_t)n_args, &arena, &result, &err);
+    finish(to, rc, result, &err);
+    arena_free(&arena);
+}
+
+/* @@name, which sql_render made a call of this. */
+static void variable(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    struct query *q = sqlite3_user_data(to);
+    const char *name = (const char *)sqlite3_value_text(args[0]);
+    struct sql_value result = {0};
+    struct err err = {0};
+    (void)n_args;
+    int rc = sql_variable_value(q->session, name ? name : "", &result, &err);
+    finish(to, rc, result, &err);
+}
+
+/* MySQL's LIKE: a backslash before % and _ takes their meaning away. */
+static void like(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    const char *pattern = (const char *)sqlite3_value_text(args[0]),
+               *text = (const char *)sqlite3_value_text(args[1]);
+    const char *escape = n_args > 2 ? (const char *)sqlite3_value_text(args[2]) : "\\";
+    struct err err;
+    if (!pattern || !text) return;
+    if (!escape || strcmp(escape, "\\"))
+        sqlite3_result_error(to, "LIKE has a backslash to ESCAPE with, and no other", -1);
+    else if (sql_check_pattern(pattern, &err))
+        sqlite3_result_error(to, err.text, -1);
+    else if (may_work(sqlite3_user_data(to), strlen(text) * strlen(pattern)))
+        sqlite3_result_int(to, sql_like(text, pattern, true));
+    else
+        say_ended(to);
+}
+
+static int compare_ignoring_case(void *context, int n_a, const void *a, int n_b, const void *b)
+{
+    size_t n = (size_t)(n_a < n_b ? n_a : n_b);
+    if (!may_work(context, n)) return 0; /* a sort is one step: it ends soon, in any order */
+    int order = strncasecmp(a, b, n);
+    return order ? order : n_a - n_b;
+}
+
+static void spell_truth(int *len, const void **text)
+{
+    char letter = *len == 1 ? *(const char *)*text : 0;
+    if (letter != '0' && letter != '1') return;
+    *text = letter == '1' ? "true" : "false";
+    *len = (int)strlen(*text);
+}
+
+/* A truth value is '1' or '0' here, and so is true when it is compared: alive = true, alive = 1, alive =
+ * 'true'. */
+static int compare_truths(void *context, int n_a, const void *a, int n_b, const void *b)
+{
+    spell_truth(&n_a, &a);
+    spell_truth(&n_b, &b);
+    return compare_ignoring_case(context, n_a, a, n_b, b);
+}
+
+/* What sql_call knows. */
+static const char *const own_functions[] = {"VERSION",
+                                            "CURRENT_VERSION",
+                                            "DATABASE",
+                                            "SCHEMA",
+                                            "USER",
+                                            "CURRENT_USER",
+                                            "SESSION_USER",
+                                            "SYSTEM_USER",
+                                            "CONNECTION_ID",
+                                            "NOW",
+                                            "CURDATE",
+                                            "UNIX_TIMESTAMP",
+                                            "FROM_UNIXTIME",
+                                            "CONCAT",
+                                            "IF",
+                                            "LOCATE",
+                                            "LEFT",
+                                            "RIGHT",
+                                            "INSTR",
+                                            "REPLACE",
+                                            "TRIM",
+                                            "LTRIM",
+                                            "RTRIM"};
+
+enum { N_OWN_FUNCTIONS = sizeof own_functions / sizeof *own_functions };
+
+static int add_functions(struct query *q)
+{
+    static const char *const collations[] = {"NOCASE", "utf8mb4_general_ci", "utf8_general_ci"};
+    int rc = sqlite3_create_function(q->db, "like", 2, SQLITE_UTF8, q, like, NULL, NULL);
+    if (!rc) rc = sqlite3_create_function(q->db, "like", 3, SQLITE_UTF8, q, like, NULL, NULL);
+    if (!rc) rc = sqlite3_create_function(q->db, "sql_variable", 1, SQLITE_UTF8, q, variable, NULL, NULL);
+    for (size_t i = 0; !rc && i < N_OWN_FUNCTIONS; i++) {
+        struct function *f = arena_alloc(q->arena, sizeof *f);
+        *f = (struct function){.query = q, .name = own_functions[i]};
+        rc = sqlite3_create_function(q->db, own_functions[i], -1, SQLITE_UTF8, f, call, NULL, NULL);
+    }
+    if (!rc) rc = sqlite3_create_collation(q->db, "TRUTH", SQLITE_UTF8, q, compare_truths);
+    for (size_t i = 0; !rc && i < sizeof collations / sizeof *collations; i++)
+        rc = sqlite3_create_collation(q->db, collations[i], SQLITE_UTF8, q, compare_ignoring_case);
+    return rc;
+}
+
+/* ---- bounds ---- */
+
+/* SQLite's own that may be called, besides ours: those that docs/sql.md names. The others reach into the
+ * process (fts3_tokenizer, load_extension), make much of little (printf, zeroblob) or take long over it
+ * (glob, trim with a set of letters). */
+static bool is_allowed_function(const char *name)
+{
+    static const char *const names[] = {
+        "abs",        "avg",       "ceil",  "ceiling",      "coalesce",     "count",  "date",
+        "datetime",   "exp",       "floor", "first_value",  "group_concat", "hex",    "ifnull",
+        "iif",        "julianday", "lag",   "last_value",   "lead",         "length", "like",
+        "ln",         "log10",     "log2",  "lower",        "max",          "min",    "mod",
+        "nullif",     "ntile",     "pow",   "power",        "dense_rank",   "rank",   "round",
+        "row_number", "sign",      "sqrt",  "sql_variable", "strftime",     "substr", "substring",
+        "sum",        "time",      "total", "typeof",       "unixepoch",    "upper"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcasecmp(names[i], name)) return true;
+    for (size_t i = 0; i < N_OWN_FUNCTIONS; i++)
+        if (!strcasecmp(own_functions[i], name)) return true;
+    return false;
+}
+
+static int authorize(void *context, int action, const char *a, const char *b, const char *database,
+                     const char *inner)
+{
+    struct query *q = context;
+    (void)inner;
+    if (action == SQLITE_SELECT || action == SQLITE_RECURSIVE) return SQLITE_OK;
+    if (action == SQLITE_FUNCTION) return is_allowed_function(b) ? SQLITE_OK : SQLITE_DENY;
+    if (action != SQLITE_READ) return SQLITE_DENY;
+    const struct sql_schema_table *spec = sql_schema_find(database, a);
+    /* Not one of ours: a name that the statement itself gave (WITH x AS ...), or SQLite's own table. */
+    if (!spec) return database || !strncasecmp(a, "sqlite_", 7) ? SQLITE_DENY : SQLITE_OK;
+    if (sql_schema_may(q->session, spec)) return SQLITE_OK;
+    q->needs = spec->may;
+    return SQLITE_DENY;
+}
+
+/* ---- all ---- */
+
+/* SQLite comes with more than the authorizer is asked about. */
+static int close_doors(sqlite3 *db)
+{
+    static const struct {
+        int option, value;
+    } doors[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                 {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                 {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
+                 {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+                 {SQLITE_DBCONFIG_DQS_DML, 0}, /* an unknown name in quotes is no text */
+                 {SQLITE_DBCONFIG_DQS_DDL, 0}};
+    int rc = 0;
+    for (size_t i = 0; !rc && i < sizeof doors / sizeof *doors; i++)
+        rc = sqlite3_db_config(db, doors[i].option, doors[i].value, NULL);
+    /* Modules are tables by their mere name (json_each, fts3tokenize), made before anybody is asked. */
+    return rc ? rc : sqlite3_drop_modules(db, NULL);
+}
+
+static int add_tables(struct query *q, const char *query)
+{
+    char sql[200];
+    const char *attached = ""; /* the list has the tables of a database together */
+    int rc = sqlite3_create_module(q->db, "procprof", &module, q);
+    for (size_t i = 0; !rc && i < sql_schema_n_tables; i++) {
+        const struct sql_schema_table *t = &sql_schema_tables[i];
+        if (!strcasestr(query, t->name)) continue; /* one too many does no harm, all of them take 3 ms */
+        if (strcmp(attached, t->schema)) {
+            snprintf(sql, sizeof sql, "ATTACH ':memory:' AS %s", t->schema);
+            rc = sqlite3_exec(q->db, sql, NULL, NULL, NULL);
+            attached = t->schema;
+        }
+        snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE %s.%s USING procprof", t->schema, t->name);
+        if (!rc) rc = sqlite3_exec(q->db, sql, NULL, NULL, NULL);
+    }
+    return rc;
+}
+
+static enum sql_column_type type_of_declared(const char *declared)
+{
+    return !declared                           ? SQL_COLUMN_TEXT
+           : !strcmp(declared, DECLARED_INT)   ? SQL_COLUMN_INT
+           : !strcmp(declared, DECLARED_TIME)  ? SQL_COLUMN_TIME
+           : !strcmp(declared, DECLARED_TRUTH) ? SQL_COLUMN_TRUTH
+                                               : SQL_COLUMN_TEXT;
+}
+
+/* An expression has the type of its values. */
+struct seen {
+    bool text, real, integer;
+};
+
+static enum sql_column_type type_of_seen(const struct seen *seen)
+{
+    return seen->text      ? SQL_COLUMN_TEXT
+           : seen->real    ? SQL_COLUMN_REAL
+           : seen->integer ? SQL_COLUMN_INT
+                           : SQL_COLUMN_TEXT;
+}
+
+static const char *cell_text(struct query *q, sqlite3_stmt *stmt, int column, enum sql_column_type type)
+{
+    if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT) /* as SELECT without tables has it */
+        return sql_value_cstr((struct sql_value){.kind = SQL_REAL, .r = sqlite3_column_double(stmt, column)},
+                              q->arena);
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    if (type == SQL_COLUMN_TRUTH && text && (!strcmp(text, "0") || !strcmp(text, "1")))
+        return *text == '1' ? "true" : "false";
+    return arena_strdup(q->arena, text ? text : "");
+}
+
+static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, struct err *err)
+{
+    struct seen *seen = arena_zalloc(q->arena, (t->n_columns + 1) * sizeof *seen);
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char **row = sql_table_row(t);
+        for (size_t i = 0; i < t->n_columns; i++) {
+            int type = sqlite3_column_type(stmt, (int)i);
+            if (type == SQLITE_NULL) continue;
+            seen[i].text |= type == SQLITE_TEXT || type == SQLITE_BLOB;
+            seen[i].real |= type == SQLITE_FLOAT;
+            seen[i].integer |= type == SQLITE_INTEGER;
+            row[i] = cell_text(q, stmt, (int)i, t->columns[i].type);
+        }
+        if ((rc = hold_result(q, err))) return rc;
+    }
+    if (rc != SQLITE_DONE) return rc;
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (!sqlite3_column_decltype(stmt, (int)i)) t->columns[i].type = type_of_seen(&seen[i]);
+    return 0;
+}
+
+static int explain(const struct query *q, int rc, struct err *err)
+{
+    if (q->problem.text[0]) return err_set(err, ERR_INPUT, "%s", q->problem.text);
+    if (q->is_too_long)
+        return err_set(err, ERR_LIMIT, "the statement takes too long; ask for less (WHERE, fewer joins)");
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        return err_set(err, ERR_LIMIT, "the statement takes too much memory; ask for less");
+    return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", sqlite3_errmsg(q->db));
+}
+
+int sql_query(struct sql_session *s, const char *text, bool describe_only, struct sql_table *t,
+              unsigned *ret_needs, struct err *err)
+{
+    struct query q = {.session = s,
+                      .arena = t->arena,
+                      .n_arena_bytes = t->arena->total_bytes,
+                      .begin_cpu_ms = thread_cpu_ms()};
+    sqlite3_stmt *stmt = NULL;
+    const char *rest = "";
+    err->text[0] = '\0';
+    sql_work_begin();
+    int rc = sqlite3_open_v2(":memory:", &q.db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (!rc) rc = sqlite3_exec(q.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
+    if (!rc) rc = close_doors(q.db);
+    if (!rc) rc = add_functions(&q);
+    if (!rc) rc = add_tables(&q, text);
+    if (!rc) {
+        sqlite3_limit(q.db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+        sqlite3_limit(q.db, SQLITE_LIMIT_FUNCTION_ARG, MAX_ARGS);
+        sqlite3_limit(q.db, SQLITE_LIMIT_EXPR_DEPTH, 200);
+        sqlite3_limit(q.db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
+        sqlite3_limit(q.db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
+        sqlite3_set_authorizer(q.db, authorize, &q);
+        sqlite3_progress_handler(q.db, STEPS_A_LOOK, look, &q);
+        rc = sqlite3_prepare_v2(q.db, text, -1, &stmt, &rest);
+    }
+    if (!rc) {
+        t->n_columns = (size_t)sqlite3_column_count(stmt);
+        t->columns = arena_array(t->arena, t->n_columns + 1, sizeof *t->columns);
+        for (size_t i = 0; i < t->n_columns; i++)
+            t->columns[i] =
+                (struct sql_column){.name = arena_strdup(t->arena, sqlite3_column_name(stmt, (int)i)),
+                                    .type = type_of_declared(sqlite3_column_decltype(stmt, (int)i)),
+                                    .is_long = true};
+        if (!describe_only) rc = read_rows(&q, stmt, t, err);
+    }
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (t->columns[i].type == SQL_COLUMN_TRUTH) t->columns[i].type = SQL_COLUMN_TEXT;
+    *ret_needs = q.needs;
+    if (rc && !err->text[0]) rc = explain(&q, rc, err);
+    sqlite3_finalize(stmt);
+    sqlite3_close(q.db);
+    sql_work_end();
+    return rc;
+}

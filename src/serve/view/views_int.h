@@ -1,0 +1,17 @@
+/* views_int.h - between views.c (which profiles, what is kept) and views_write.c (how they look). */
+#ifndef SERVE_VIEW_VIEWS_INT_H
+#define SERVE_VIEW_VIEWS_INT_H
+
+#include "report/flame/flame_data.h"
+#include "serve/view/views.h"
+
+/* May change or replace *p and change base. */
+int view_write(struct profile **p, struct profile *base, const struct view_request *r,
+               const struct flame_data_options *flame, const char *search_path, struct buf *out,
+               struct err *err);
+int view_write_top(struct profile *p, struct profile *base, const struct view_request *r, struct buf *out,
+                   struct err *err);
+int view_write_source(struct profile *p, const struct view_request *r, const char *search_path,
+                      struct buf *out, struct err *err);
+
+#endif
