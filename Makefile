@@ -4,20 +4,23 @@
 #   make run      install what is missing, build, start the demo   make check    test + sanitizers + style
 #   make bench    ourselves and the peers, side by side            make install  PREFIX=/usr/local DESTDIR=
 #
-# A folder per variant: make B=build-asan SANITIZE=address,undefined
+# A folder per variant: make B=build-asan SANITIZE=address,undefined; make B=build-assert ASSERT=1
 
 B        ?= build
 CC       ?= gcc
 CFLAGS   ?= -O2 -g
 PREFIX   ?= /usr/local
 SANITIZE ?=
+# 1 checks the invariants of base/assert.h; releases leave it empty.
+ASSERT   ?= $(if $(SANITIZE),1)
 
 PACKAGES = libmicrohttpd libcurl sqlite3 libdeflate libisal zlib libzstd libpcre2-8 liblzma openssl gnutls libedit
 
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 \
        -Wimplicit-fallthrough $(if $(WERROR),-Werror)
 SAN  = $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined)
-ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -Iinclude -I$(B) -fno-omit-frame-pointer -fvisibility=hidden -pthread -MMD -MP $(WARN) $(CFLAGS) $(SAN)
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -Iinclude -I$(B) -fno-omit-frame-pointer -fvisibility=hidden -pthread -MMD -MP $(WARN) $(CFLAGS) $(SAN) \
+             $(if $(ASSERT),-DPROCPROF_ASSERT)
 
 # ---- the program: the folders in the order the data travels
 STAGES   = base profile format symbol report collect store serve cmd

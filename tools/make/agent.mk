@@ -17,6 +17,9 @@ AGENT_HIDE_HOOKS = mkdir -p $(B)/agent/hidden && for object in $(AGENT_HOT_OBJ);
 # Static TLS: a handler may not enter the loader. Frame pointers: unwind_here starts from its own.
 AGENT_CFLAGS = $(ALL_CFLAGS) -fPIC -ftls-model=initial-exec -fno-stack-protector -fno-plt
 
+# Hot code may not print, so a broken invariant there is a trap (base/assert.h).
+$(AGENT_HOT_OBJ): AGENT_CFLAGS += -DPROCPROF_HOT
+
 all: $(B)/libprocprof.so $(B)/libprocprof.a
 
 $(B)/agent/%.o: %.c Makefile tools/make/agent.mk
