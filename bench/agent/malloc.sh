@@ -37,6 +37,9 @@ if command -v heaptrack >/dev/null; then
 fi
 measure "${ROUNDS:-5}"
 
+# Goals: off, nothing is added; on, no more is added than jemalloc's own profiler adds to jemalloc at the same interval.
+goal_on=$(awk -v on="$(best jemalloc-prof)" -v off="$(best jemalloc)" 'BEGIN { if (on != "" && off != "") printf "%.2f", on - off }')
+
 row() { # TEXT NAME BASE [GOAL]
     local got base
     got=$(best "$2") base=$(best "$3")
@@ -48,19 +51,19 @@ row() { # TEXT NAME BASE [GOAL]
 echo "malloc + free, 32 to 287 bytes, stack of 26 frames: CPU time of the pair, and what was added"
 row "glibc" glibc glibc
 row "  procprof in the process, heap profiling off" glibc-off glibc 0
-row "  procprof on, every 512 KiB" glibc-on glibc 1
+row "  procprof on, every 512 KiB" glibc-on glibc "$goal_on"
 row "  procprof on, every 64 KiB" glibc-on-64k glibc
 row "  heaptrack (every call)" heaptrack glibc
 row "glibc, 4 threads" threads threads
 row "  procprof off" threads-off threads 0
-row "  procprof on, every 512 KiB" threads-on threads 1
+row "  procprof on, every 512 KiB" threads-on threads "$goal_on"
 row "jemalloc" jemalloc jemalloc
 row "  procprof's sampler off" jemalloc-off jemalloc 0
-row "  procprof's sampler on, every 512 KiB" jemalloc-on jemalloc 1
+row "  procprof's sampler on, every 512 KiB" jemalloc-on jemalloc "$goal_on"
 row "  jemalloc prof:true, every 512 KiB" jemalloc-prof jemalloc
 row "  jemalloc prof:true, every 64 KiB" jemalloc-prof-64k jemalloc
 row "tcmalloc (gperftools)" tcmalloc tcmalloc
 row "  procprof off" tcmalloc-off tcmalloc 0
-row "  procprof on, every 512 KiB" tcmalloc-on tcmalloc 1
+row "  procprof on, every 512 KiB" tcmalloc-on tcmalloc "$goal_on"
 row "  TCMALLOC_SAMPLE_PARAMETER, every 512 KiB" tcmalloc-sample tcmalloc
 row "  HEAPPROFILE (every call)" tcmalloc-heapprofile tcmalloc

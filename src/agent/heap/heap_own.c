@@ -171,7 +171,6 @@ static void own_status(struct pages_buf *reply)
     pages_buf_format(reply, "interval: %llu bytes\n", (unsigned long long)atomic_load(&heap_period));
     pages_buf_format(reply, "allocator: %s\n", heap_allocator_file());
     if (!book) return;
-    pages_buf_format(reply, "jump to the allocator: %s\n", heap_is_direct() ? "direct" : "by pointer");
     pages_buf_format(reply, "samples: %llu\n", (unsigned long long)atomic_load(&book->n_samples));
     pages_buf_format(reply, "live samples: %llu\n", (unsigned long long)heap_live_count());
     pages_buf_format(reply, "stacks: %u of %u\n", (unsigned)atomic_load(&book->stacks->n_slots_used),

@@ -17,9 +17,7 @@
 #include <string.h>
 
 #include "agent/hooks/call_slots.h"
-#include "agent/hooks/heap_direct_setup.h"
 #include "agent/host/loader.h"
-#include "agent/hot/heap_direct.h"
 #include "agent/hot/heap_hook.h"
 
 struct heap_real heap_real;
@@ -28,7 +26,6 @@ static void switch_to(bool count, bool watch_frees, enum slots slots);
 
 static __thread bool looking_up;
 static _Atomic bool looked_up, counting, watching, operators_count;
-static struct heap_real on; /* where calls go while they are counted: heap_counting, or better */
 static char allocator_file[256];
 
 /* ---- the arena of the first moments */
@@ -156,7 +153,6 @@ void heap_resolve(void)
     HEAP_ALLOCATIONS(LOOK_UP)
     const char *file = file_of((const void *)heap_real.malloc);
     strncpy(allocator_file, file, sizeof allocator_file - 1);
-    on = heap_counting;
     looking_up = false;
     atomic_store_explicit(&looked_up, true, memory_order_release);
     switch_to(counting, watching, SLOTS_NONE);
@@ -209,14 +205,14 @@ const char *heap_first_file(void)
 
 #define SWITCH(function, is_on)                                                                              \
     if (heap_real.function) {                                                                                \
-        atomic_store_explicit(&heap_routes.function, (is_on) ? on.function : heap_real.function,             \
+        atomic_store_explicit(&heap_routes.function, (is_on) ? heap_counting.function : heap_real.function,  \
                               memory_order_release);                                                         \
         targets[n++] = (struct slot_target){                                                                 \
             .name = #function,                                                                               \
             .exported = (const void *)heap_exported.function,                                                \
             .real = (const void *)heap_real.function,                                                        \
-            .counting = (const void *)on.function,                                                           \
-            .wanted = (is_on) ? (const void *)on.function : (const void *)heap_real.function,                \
+            .counting = (const void *)heap_counting.function,                                                \
+            .wanted = (is_on) ? (const void *)heap_counting.function : (const void *)heap_real.function,     \
         };                                                                                                   \
     }
 #define SWITCH_RELEASE(name, type, arguments, values)    SWITCH(name, watching)
@@ -246,27 +242,8 @@ static void switch_to(bool count, bool watch_frees, enum slots slots)
     if (slots && HOOKS_ARE_EXPORTED) call_slots_apply(targets, n, slots == SLOTS_ALL);
 }
 
-/* Before anything was ever counted: nobody may be in the code that this writes. */
-static void bind_direct(void)
-{
-#if HAS_HEAP_DIRECT
-    static bool is_tried;
-    if (is_tried || !HOOKS_ARE_EXPORTED) return;
-    is_tried = true;
-    if (!heap_direct_bind((const void *)heap_real.malloc, (const void *)heap_real.free)) return;
-    on.malloc = heap_direct_malloc;
-    on.free = heap_direct_free;
-#endif
-}
-
-bool heap_is_direct(void)
-{
-    return on.malloc != heap_counting.malloc;
-}
-
 void heap_switch(bool count, bool watch_frees)
 {
-    if (count) bind_direct();
     switch_to(count, watch_frees, sees_calls ? SLOTS_BOUND : SLOTS_NONE);
 }
 

@@ -21,7 +21,6 @@ const char *heap_allocator_file(void);
 
 /* From now on allocations are counted / are not. Frees go on being watched while `watch_frees`. */
 void heap_switch(bool count, bool watch_frees);
-bool heap_is_direct(void); /* counting goes on to the allocator by the code of hot/heap_direct.h */
 void heap_switch_forked(
     void); /* the routes off, in the child of a fork: slots stay, what they call counts nothing */
 

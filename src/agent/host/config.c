@@ -11,13 +11,25 @@ static const struct key {
     enum form form;
     const char *also; /* a word besides on and off */
 } known[] = {
-    {"listen", TEXT, NULL},     {"token", TEXT, NULL},         {"max_seconds", NUMBER, NULL},
-    {"hz", NUMBER, NULL},       {"exe", TEXT, NULL},           {"portfile", TEXT, NULL},
-    {"fork", FLAG, NULL},       {"signal", NUMBER, NULL},      {"perf", FLAG, NULL},
-    {"frames", NUMBER, NULL},   {"heap", FLAG, NULL},          {"heap_max", NUMBER, NULL},
-    {"jemalloc", FLAG, "auto"}, {"direct", FLAG, NULL},        {"heap_interval", NUMBER, NULL},
-    {"quiet", FLAG, NULL},      {"contention", FLAG, "block"}, {"contention_interval", TEXT, NULL},
-    {"dump_dir", TEXT, NULL},   {"wall_signals", FLAG, NULL},
+    {"listen", TEXT, NULL},
+    {"token", TEXT, NULL},
+    {"max_seconds", NUMBER, NULL},
+    {"hz", NUMBER, NULL},
+    {"exe", TEXT, NULL},
+    {"portfile", TEXT, NULL},
+    {"fork", FLAG, NULL},
+    {"signal", NUMBER, NULL},
+    {"perf", FLAG, NULL},
+    {"frames", NUMBER, NULL},
+    {"heap", FLAG, NULL},
+    {"heap_max", NUMBER, NULL},
+    {"jemalloc", FLAG, "auto"},
+    {"heap_interval", NUMBER, NULL},
+    {"quiet", FLAG, NULL},
+    {"contention", FLAG, "block"},
+    {"contention_interval", TEXT, NULL},
+    {"dump_dir", TEXT, NULL},
+    {"wall_signals", FLAG, NULL},
 };
 
 #define MAX_PAIRS       32

@@ -6,7 +6,6 @@
  */
 #include "agent/hot/heap_hook.h"
 
-#include "agent/hot/heap_direct.h"
 #include "agent/hot/heap_live.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -42,7 +41,7 @@ static inline void forget_it(void *p)
     if (unlikely(heap_live_maybe(p))) heap_forget(p);
 }
 
-COLD void *heap_sampled_malloc(size_t size)
+COLD static void *sampled_malloc(size_t size)
 {
     void *p = heap_real.malloc(size);
     sample_it(p, size);
@@ -51,10 +50,10 @@ COLD void *heap_sampled_malloc(size_t size)
 
 HOOK_TEXT static void *counting_malloc(size_t size)
 {
-    return count_down(size) ? heap_real.malloc(size) : heap_sampled_malloc(size);
+    return count_down(size) ? heap_real.malloc(size) : sampled_malloc(size);
 }
 
-COLD void heap_forgotten_free(void *p)
+COLD static void forgotten_free(void *p)
 {
     heap_forget(p);
     heap_real.free(p);
@@ -62,7 +61,7 @@ COLD void heap_forgotten_free(void *p)
 
 HOOK_TEXT static void counting_free(void *p)
 {
-    if (unlikely(heap_live_maybe(p))) return heap_forgotten_free(p);
+    if (unlikely(heap_live_maybe(p))) return forgotten_free(p);
     heap_real.free(p);
 }
 

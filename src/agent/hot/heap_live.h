@@ -14,14 +14,13 @@
 #ifndef AGENT_HOT_HEAP_LIVE_H
 #define AGENT_HOT_HEAP_LIVE_H
 
-#define HEAP_LIVE_PIECE_LOG2   8        /* addresses so near share a byte of the filter */
-#define HEAP_LIVE_FILTER_BYTES 0x100000 /* a power of two; both also for heap_direct.S */
-
-#ifndef PROCPROF_ASSEMBLER
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define HEAP_LIVE_PIECE_LOG2   8        /* addresses so near share a byte of the filter */
+#define HEAP_LIVE_FILTER_BYTES 0x100000 /* a power of two */
 
 enum {
     HEAP_LIVE_SLOTS = 7,           /* of a bucket */
@@ -67,5 +66,4 @@ bool heap_live_remove(uintptr_t address, struct heap_live_value *ret_value);
 
 uint64_t heap_live_count(void);
 
-#endif
 #endif
