@@ -94,10 +94,7 @@ static struct node *try_levels(struct parser *s)
     struct node *scope = NULL;
     while (is_digit(peek(s)) && !s->bad) {
         struct node *level = cxx_parse_source_name(s);
-        if (level && peek(s) == 'I') {
-            struct node *args = cxx_parse_template_args(s, false);
-            level = args ? node_new(s, NODE_TEMPLATE, level, args) : NULL;
-        }
+        if (level && peek(s) == 'I') level = cxx_parse_template_of(s, level);
         if (!level) return NULL;
         scope = scope ? node_new(s, NODE_NESTED, scope, level) : level;
     }
@@ -122,10 +119,7 @@ static struct node *parse_scoped(struct parser *s)
     struct node *name = cxx_parse_unqualified(s, scope, NULL);
     if (!name) return NULL;
     struct node *n = node_new(s, NODE_NESTED, scope, name);
-    if (peek(s) == 'I') {
-        struct node *args = cxx_parse_template_args(s, false);
-        n = args ? node_new(s, NODE_TEMPLATE, n, args) : NULL;
-    }
+    if (peek(s) == 'I') n = cxx_parse_template_of(s, n);
     return n;
 }
 
@@ -241,10 +235,7 @@ static struct node *parse_plain_expression(struct parser *s)
         } else {
             n = cxx_parse_unqualified(s, NULL, NULL);
         }
-        if (n && peek(s) == 'I') {
-            struct node *args = cxx_parse_template_args(s, false);
-            n = args ? node_new(s, NODE_TEMPLATE, n, args) : NULL;
-        }
+        if (n && peek(s) == 'I') n = cxx_parse_template_of(s, n);
         return n;
     }
     return parse_operation(s);

@@ -3,8 +3,6 @@
  * A recursive-descent parser over the name with one character to look at. All nodes come from one arena that
  * dies with the call; their number is bounded by the length of the name, its nesting by MAX_DEPTH.
  */
-#include <stdio.h>
-
 #include "symbol/demangle/demangle_cxx_parse.h"
 
 /* The same tree with its template parameters meaning what they mean here: a substitution may name a type that
@@ -32,8 +30,6 @@ static struct node *rebind(struct parser *s, struct node *n, unsigned *budget)
 }
 
 /* ---- names ---- */
-
-static struct node *parse_name(struct parser *s, struct name_state *state);
 
 struct node *cxx_parse_source_name(struct parser *s)
 {
@@ -95,7 +91,7 @@ static struct node *last_name(struct node *n)
     return n;
 }
 
-static struct node *parse_parameters(struct parser *s, const char *stops)
+struct node *cxx_parse_parameters(struct parser *s, const char *stops)
 {
     struct items list = {0};
     if (eat(s, 'v')) return node_list(s, &list);
@@ -117,7 +113,7 @@ static struct node *parse_unnamed(struct parser *s)
             if (kind == 'n') cxx_parse_type(s);
             if (s->bad) return NULL;
         }
-        n->b = parse_parameters(s, "E");
+        n->b = cxx_parse_parameters(s, "E");
         s->in_lambda--;
         if (!eat(s, 'E')) return fail(s);
     } else if (eat(s, 't')) {
@@ -197,7 +193,7 @@ static const struct {
 };
 
 /* "S_", "S1A_", "Sa" ...; not "St". prefix: a constructor may follow, then the long name is shown. */
-static struct node *parse_substitution(struct parser *s, bool prefix)
+struct node *cxx_parse_substitution(struct parser *s, bool prefix)
 {
     s->p++; /* S */
     char c = peek(s);
@@ -265,14 +261,6 @@ struct node *cxx_parse_template_param(struct parser *s)
     return n;
 }
 
-static struct node *parse_decltype(struct parser *s)
-{
-    s->p += 2; /* Dt, DT */
-    struct node *e = cxx_parse_expression(s);
-    if (!e || !eat(s, 'E')) return fail(s);
-    return node_new(s, NODE_DECLTYPE, e, NULL);
-}
-
 static struct node *parse_nested(struct parser *s, struct name_state *state)
 {
     s->p++;      /* N */
@@ -295,7 +283,7 @@ static struct node *parse_nested(struct parser *s, struct name_state *state)
         }
         if (c == 'S' && peek2(s) != 't') {
             if (so_far) return fail(s);
-            so_far = parse_substitution(s, true);
+            so_far = cxx_parse_substitution(s, true);
             last_was_sub = true;
             continue;
         }
@@ -313,7 +301,7 @@ static struct node *parse_nested(struct parser *s, struct name_state *state)
         }
         if (c == 'D' && (peek2(s) == 't' || peek2(s) == 'T')) {
             if (so_far) return fail(s);
-            so_far = add_sub(s, parse_decltype(s));
+            so_far = add_sub(s, cxx_parse_decltype(s));
             continue;
         }
         if (c == 'I') {
@@ -369,16 +357,16 @@ static struct node *parse_local(struct parser *s, struct name_state *state)
     if (eat(s, 'd')) {
         struct node *n = node_new(s, NODE_DEFAULT_ARGUMENT, NULL, NULL);
         n->number = parse_sequence(s) + 1;
-        struct node *entity = parse_name(s, state);
+        struct node *entity = cxx_parse_name(s, state);
         return entity ? node_new(s, NODE_LOCAL, function, node_new(s, NODE_NESTED, n, entity)) : NULL;
     }
-    struct node *entity = parse_name(s, state);
+    struct node *entity = cxx_parse_name(s, state);
     if (!entity) return NULL;
     skip_discriminator(s);
     return node_new(s, NODE_LOCAL, function, entity);
 }
 
-static struct node *parse_name(struct parser *s, struct name_state *state)
+struct node *cxx_parse_name(struct parser *s, struct name_state *state)
 {
     struct node *n = NULL;
     if (!enter(s)) return NULL;
@@ -390,7 +378,7 @@ static struct node *parse_name(struct parser *s, struct name_state *state)
     } else {
         bool is_sub = c == 'S' && peek2(s) != 't';
         if (is_sub) {
-            n = parse_substitution(s, false);
+            n = cxx_parse_substitution(s, false);
             if (n && peek(s) != 'I') n = fail(s);
         } else if (c == 'S') {
             s->p += 2;
@@ -446,342 +434,10 @@ struct node *cxx_parse_template_args(struct parser *s, bool for_name)
     return n;
 }
 
-/* ---- types ---- */
-
-static const char *builtin_name(char c)
+struct node *cxx_parse_template_of(struct parser *s, struct node *template)
 {
-    switch (c) {
-    case 'a':
-        return "signed char";
-    case 'b':
-        return "bool";
-    case 'c':
-        return "char";
-    case 'd':
-        return "double";
-    case 'e':
-        return "long double";
-    case 'f':
-        return "float";
-    case 'g':
-        return "__float128";
-    case 'h':
-        return "unsigned char";
-    case 'i':
-        return "int";
-    case 'j':
-        return "unsigned int";
-    case 'l':
-        return "long";
-    case 'm':
-        return "unsigned long";
-    case 'n':
-        return "__int128";
-    case 'o':
-        return "unsigned __int128";
-    case 's':
-        return "short";
-    case 't':
-        return "unsigned short";
-    case 'v':
-        return "void";
-    case 'w':
-        return "wchar_t";
-    case 'x':
-        return "long long";
-    case 'y':
-        return "unsigned long long";
-    case 'z':
-        return "...";
-    default:
-        return NULL;
-    }
-}
-
-static const char *d_builtin_name(char c)
-{
-    switch (c) {
-    case 'a':
-        return "auto";
-    case 'c':
-        return "decltype(auto)";
-    case 'd':
-        return "decimal64";
-    case 'e':
-        return "decimal128";
-    case 'f':
-        return "decimal32";
-    case 'h':
-        return "half";
-    case 'i':
-        return "char32_t";
-    case 'n':
-        return "decltype(nullptr)";
-    case 's':
-        return "char16_t";
-    case 'u':
-        return "char8_t";
-    default:
-        return NULL;
-    }
-}
-
-static struct node *parse_function_type(struct parser *s, unsigned flags, struct node *exception)
-{
-    s->p++;      /* F */
-    eat(s, 'Y'); /* extern "C" */
-    struct node *result = cxx_parse_type(s);
-    if (!result) return NULL;
-    struct items list = {0};
-    if (!eat(s, 'v'))
-        while (!s->bad && s->p < s->end && peek(s) != 'E' && !(strchr("RO", peek(s)) && peek2(s) == 'E'))
-            add_item(s, &list, cxx_parse_type(s));
-    if (peek(s) == 'R' && peek2(s) == 'E')
-        s->p++, flags |= FLAG_LREF;
-    else if (peek(s) == 'O' && peek2(s) == 'E')
-        s->p++, flags |= FLAG_RREF;
-    if (s->bad || !eat(s, 'E')) return fail(s);
-    struct node *n = node_new(s, NODE_FUNCTION, result, node_list(s, &list));
-    n->flags = (uint8_t)flags;
-    n->c = exception;
-    n->has_param |= exception && exception->has_param;
-    return n;
-}
-
-/* Do, DO..E, Dw..E, Dx stand before F. */
-static struct node *parse_exception_function(struct parser *s, unsigned flags)
-{
-    struct node *exception = NULL;
-    for (; peek(s) == 'D';) {
-        char c = peek2(s);
-        s->p += 2;
-        if (c == 'o') {
-            flags |= FLAG_NOEXCEPT;
-        } else if (c == 'O') {
-            flags |= FLAG_NOEXCEPT;
-            exception = cxx_parse_expression(s);
-            if (!eat(s, 'E')) return fail(s);
-        } else if (c == 'w') {
-            flags |= FLAG_THROW;
-            exception = parse_parameters(s, "E");
-            if (!eat(s, 'E')) return fail(s);
-        } else if (c == 'x') {
-            flags |= FLAG_TRANSACTION;
-        } else {
-            return fail(s);
-        }
-    }
-    return peek(s) == 'F' ? parse_function_type(s, flags, exception) : fail(s);
-}
-
-static struct node *parse_array(struct parser *s)
-{
-    s->p++; /* A */
-    struct node *dimension = NULL;
-    if (is_digit(peek(s))) {
-        const char *text = s->p;
-        parse_count(s);
-        dimension = node_text(s, NODE_NAME, text, (size_t)(s->p - text));
-    } else if (peek(s) != '_') {
-        dimension = cxx_parse_expression(s);
-    }
-    if (!eat(s, '_')) return fail(s);
-    struct node *element = cxx_parse_type(s);
-    return element ? node_new(s, NODE_ARRAY, element, dimension) : NULL;
-}
-
-static struct node *parse_vector(struct parser *s)
-{
-    struct node *dimension;
-    if (is_digit(peek(s))) {
-        const char *text = s->p;
-        parse_count(s);
-        dimension = node_text(s, NODE_NAME, text, (size_t)(s->p - text));
-    } else {
-        eat(s, '_');
-        dimension = cxx_parse_expression(s);
-    }
-    if (!eat(s, '_')) return fail(s);
-    struct node *element = cxx_parse_type(s);
-    return element ? node_new(s, NODE_VECTOR, element, dimension) : NULL;
-}
-
-static struct node *parse_float_type(struct parser *s)
-{
-    if (!is_digit(peek(s))) return fail(s);
-    const char *digits = s->p;
-    size_t bits = parse_count(s);
-    char buffer[32];
-    int n;
-    if (eat(s, 'b'))
-        n = snprintf(buffer, sizeof buffer, bits == 16 ? "std::bfloat16_t" : "std::bfloat%zu_t", bits);
-    else
-        n = snprintf(buffer, sizeof buffer, "_Float%.*s%s", (int)(s->p - digits), digits,
-                     eat(s, 'x') ? "x" : "");
-    eat(s, '_');
-    char *text = take(s, (size_t)n + 1);
-    memcpy(text, buffer, (size_t)n + 1);
-    return node_text(s, NODE_BUILTIN, text, (size_t)n);
-}
-
-/* Types that start with D; *ret_builtin: not a candidate for substitution. */
-static struct node *parse_d_type(struct parser *s, bool *ret_builtin)
-{
-    char c = peek2(s);
-    if (c == 'o' || c == 'O' || c == 'w' || c == 'x') return parse_exception_function(s, 0);
-    if (c == 't' || c == 'T') return parse_decltype(s);
-    s->p += 2;
-    if (c == 'p') {
-        struct node *a = cxx_parse_type(s);
-        return a ? node_new(s, NODE_EXPANSION, a, NULL) : NULL;
-    }
-    if (c == 'v') return parse_vector(s);
-    *ret_builtin = true;
-    if (c == 'F') return parse_float_type(s);
-    const char *name = d_builtin_name(c);
-    return name ? node_text(s, NODE_BUILTIN, name, strlen(name)) : fail(s);
-}
-
-static struct node *parse_qualified(struct parser *s)
-{
-    unsigned flags = cxx_parse_qualifiers(s);
-    if (peek(s) == 'F') return parse_function_type(s, flags, NULL);
-    if (peek(s) == 'D' && peek2(s) && strchr("oOwx", peek2(s))) return parse_exception_function(s, flags);
-    struct node *inner = cxx_parse_type(s);
-    if (!inner) return NULL;
-    struct node *n = node_new(s, NODE_QUALIFIED, inner, NULL);
-    n->flags = (uint8_t)flags;
-    return n;
-}
-
-static struct node *parse_vendor_qualified(struct parser *s)
-{
-    s->p++; /* U */
-    struct node *n = cxx_parse_source_name(s);
-    if (!n) return NULL;
-    if (peek(s) == 'I') {
-        struct node *args = cxx_parse_template_args(s, false);
-        if (!args) return NULL;
-        n->b = args;
-    }
-    n->kind = NODE_VENDOR;
-    n->a = cxx_parse_type(s);
-    if (!n->a) return NULL;
-    n->has_param = n->a->has_param;
-    return n;
-}
-
-static struct node *parse_wrapped(struct parser *s, enum node_kind kind)
-{
-    s->p++;
-    struct node *inner = cxx_parse_type(s);
-    return inner ? node_new(s, kind, inner, NULL) : NULL;
-}
-
-static struct node *parse_member_pointer(struct parser *s)
-{
-    s->p++; /* M */
-    struct node *class = cxx_parse_type(s);
-    struct node *type = class ? cxx_parse_type(s) : NULL;
-    return type ? node_new(s, NODE_MEMBER, class, type) : NULL;
-}
-
-/* A name as a type, or a template parameter or substitution, perhaps with arguments. *ret_known: it is no new
- * candidate. */
-static struct node *parse_named_type(struct parser *s, bool *ret_known)
-{
-    char c = peek(s);
-    struct node *n;
-    if (c == 'T' && peek2(s) && strchr("sue", peek2(s))) {
-        s->p += 2; /* struct, union, enum: not shown */
-        return parse_name(s, NULL);
-    }
-    if (c == 'T') {
-        n = cxx_parse_template_param(s);
-        if (n && peek(s) == 'I' && !s->allow_forward) { /* there, they are those of the operator */
-            add_sub(s, n);
-            struct node *args = cxx_parse_template_args(s, false);
-            n = args ? node_new(s, NODE_TEMPLATE, n, args) : NULL;
-        }
-        return n;
-    }
-    if (c == 'S' && peek2(s) != 't') {
-        n = parse_substitution(s, false);
-        if (n && peek(s) == 'I') {
-            struct node *args = cxx_parse_template_args(s, false);
-            return args ? node_new(s, NODE_TEMPLATE, n, args) : NULL;
-        }
-        *ret_known = true;
-        return n;
-    }
-    return parse_name(s, NULL);
-}
-
-struct node *cxx_parse_type(struct parser *s)
-{
-    if (!enter(s)) return NULL;
-    struct node *n = NULL;
-    bool known = false;
-    char c = peek(s);
-    const char *builtin = builtin_name(c);
-    if (builtin) {
-        s->p++;
-        n = node_text(s, NODE_BUILTIN, builtin, strlen(builtin));
-        n->number = (uint32_t)c;
-        s->depth--;
-        return n;
-    }
-    switch (c) {
-    case 'u':
-        s->p++;
-        n = cxx_parse_source_name(s);
-        if (n) n->kind = NODE_BUILTIN;
-        if (n && peek(s) == 'I') {
-            struct node *args = cxx_parse_template_args(s, false);
-            n = args ? node_new(s, NODE_TEMPLATE, n, args) : NULL;
-        }
-        break;
-    case 'r':
-    case 'V':
-    case 'K':
-        n = parse_qualified(s);
-        break;
-    case 'P':
-        n = parse_wrapped(s, NODE_POINTER);
-        break;
-    case 'R':
-        n = parse_wrapped(s, NODE_LREF);
-        break;
-    case 'O':
-        n = parse_wrapped(s, NODE_RREF);
-        break;
-    case 'C':
-        n = parse_wrapped(s, NODE_COMPLEX);
-        break;
-    case 'G':
-        n = parse_wrapped(s, NODE_IMAGINARY);
-        break;
-    case 'F':
-        n = parse_function_type(s, 0, NULL);
-        break;
-    case 'A':
-        n = parse_array(s);
-        break;
-    case 'M':
-        n = parse_member_pointer(s);
-        break;
-    case 'U':
-        n = parse_vendor_qualified(s);
-        break;
-    case 'D':
-        n = parse_d_type(s, &known);
-        break;
-    default:
-        n = parse_named_type(s, &known);
-    }
-    s->depth--;
-    if (n && !known) add_sub(s, n);
-    return n;
+    struct node *args = cxx_parse_template_args(s, false);
+    return args ? node_new(s, NODE_TEMPLATE, template, args) : NULL;
 }
 
 /* ---- encodings ---- */
@@ -805,7 +461,7 @@ static struct node *special(struct parser *s, const char *text, struct node *of)
 
 static struct node *parse_reference_temporary(struct parser *s)
 {
-    struct node *name = parse_name(s, NULL);
+    struct node *name = cxx_parse_name(s, NULL);
     uint32_t number = 0;
     if (peek(s) == '_' || is_digit(peek(s))) {
         for (; is_digit(peek(s)) || (peek(s) >= 'A' && peek(s) <= 'Z'); s->p++)
@@ -839,9 +495,9 @@ static struct node *parse_special(struct parser *s)
         case 'A':
             return special(s, "template parameter object for ", parse_template_arg(s));
         case 'H':
-            return special(s, "TLS init function for ", parse_name(s, NULL));
+            return special(s, "TLS init function for ", cxx_parse_name(s, NULL));
         case 'W':
-            return special(s, "TLS wrapper function for ", parse_name(s, NULL));
+            return special(s, "TLS wrapper function for ", cxx_parse_name(s, NULL));
         case 'h':
         case 'v':
             parse_call_offset(s, d);
@@ -869,7 +525,7 @@ static struct node *parse_special(struct parser *s)
         }
     switch (d) {
     case 'V':
-        return special(s, "guard variable for ", parse_name(s, NULL));
+        return special(s, "guard variable for ", cxx_parse_name(s, NULL));
     case 'R':
         return parse_reference_temporary(s);
     case 'A':
@@ -894,7 +550,7 @@ struct node *cxx_parse_encoding(struct parser *s)
     }
     struct name_state state = {0};
     size_t first_forward = s->n_forward;
-    struct node *name = parse_name(s, &state);
+    struct node *name = cxx_parse_name(s, &state);
     if (!name) return NULL;
     for (size_t i = first_forward; i < s->n_forward; i++) {
         struct node *param = s->forward[i];
@@ -911,7 +567,7 @@ struct node *cxx_parse_encoding(struct parser *s)
         function->a = cxx_parse_type(s);
         if (!function->a) return NULL;
     }
-    function->b = parse_parameters(s, "E.");
+    function->b = cxx_parse_parameters(s, "E.");
     return function->b ? node_new(s, NODE_ENCODING, name, function) : NULL;
 }
 

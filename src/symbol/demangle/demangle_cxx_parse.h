@@ -167,14 +167,24 @@ static inline bool enter(struct parser *s)
     return !s->bad;
 }
 
-struct node *cxx_parse_type(struct parser *s);
+/* demangle_cxx_parse.c: names */
 struct node *cxx_parse_encoding(struct parser *s);
+struct node *cxx_parse_name(struct parser *s, struct name_state *state);
 struct node *cxx_parse_unqualified(struct parser *s, struct node *scope, struct name_state *state);
-struct node *cxx_parse_template_args(struct parser *s, bool for_name);
-struct node *cxx_parse_template_param(struct parser *s);
 struct node *cxx_parse_source_name(struct parser *s);
+struct node *cxx_parse_substitution(struct parser *s, bool prefix);
+struct node *cxx_parse_parameters(struct parser *s, const char *stops);
+struct node *cxx_parse_template_args(struct parser *s, bool for_name);
+struct node *cxx_parse_template_of(struct parser *s,
+                                   struct node *template); /* with the arguments that follow */
+struct node *cxx_parse_template_param(struct parser *s);
 unsigned cxx_parse_qualifiers(struct parser *s);
 
+/* demangle_cxx_type.c */
+struct node *cxx_parse_type(struct parser *s);
+struct node *cxx_parse_decltype(struct parser *s);
+
+/* demangle_cxx_expr.c */
 struct node *cxx_parse_expression(struct parser *s);
 struct node *cxx_parse_literal(struct parser *s);
 const struct operator_info *cxx_find_operator(const struct parser *s);

@@ -76,6 +76,23 @@ static void print_list(struct printer *p, const struct node *list)
     if (list) print_items(p, list->items, list->n_items);
 }
 
+static void print_between(struct printer *p, const char *open, const struct node *n, const char *close)
+{
+    text(p, open);
+    if (n && n->kind == NODE_LIST)
+        print_list(p, n);
+    else
+        print(p, n);
+    text(p, close);
+}
+
+static void print_name_text(struct printer *p, const char *open, const struct node *n, const char *close)
+{
+    text(p, open);
+    buf_add(p->out, n->text, n->n_text);
+    text(p, close);
+}
+
 /* ---- declarators ---- */
 
 static bool has_right(const struct printer *p, const struct node *n)
@@ -165,26 +182,16 @@ static void print_right_pointer(struct printer *p, const struct node *n)
 
 static void print_signature(struct printer *p, const struct node *f)
 {
-    text(p, "(");
-    print_list(p, f->b);
-    text(p, ")");
+    print_between(p, "(", f->b, ")");
     print_flags(p, f->flags & (FLAG_CONST | FLAG_VOLATILE | FLAG_RESTRICT));
     if (f->flags & FLAG_TRANSACTION) text(p, " transaction_safe");
     if (f->flags & FLAG_LREF) text(p, " &");
     if (f->flags & FLAG_RREF) text(p, " &&");
     if (f->flags & FLAG_NOEXCEPT) {
         text(p, " noexcept");
-        if (f->c) {
-            text(p, "(");
-            print(p, f->c);
-            text(p, ")");
-        }
+        if (f->c) print_between(p, "(", f->c, ")");
     }
-    if (f->flags & FLAG_THROW) {
-        text(p, " throw(");
-        print_list(p, f->c);
-        text(p, ")");
-    }
+    if (f->flags & FLAG_THROW) print_between(p, " throw(", f->c, ")");
 }
 
 static void print_result_left(struct printer *p, const struct node *result)
@@ -229,8 +236,7 @@ static void print_left(struct printer *p, const struct node *n)
             open_declarator(p, inner);
         else
             text(p, " ");
-        print(p, n->a);
-        text(p, "::*");
+        print_between(p, "", n->a, "::*");
         break;
     }
     default:
@@ -348,11 +354,7 @@ static void print_literal(struct printer *p, const struct node *n)
     default:
         break;
     }
-    if (!suffix) {
-        text(p, "(");
-        print(p, n->a);
-        text(p, ")");
-    }
+    if (!suffix) print_between(p, "(", n->a, ")");
     bool is_float = n->a->kind == NODE_BUILTIN && n->a->number && strchr("defg", (int)n->a->number);
     if (n->flags & FLAG_NEGATIVE) text(p, "-");
     if (is_float) text(p, "[");
@@ -385,9 +387,7 @@ static void print_unary(struct printer *p, const struct node *n)
     if (!strcmp(code, "gs")) {
         print(p, a);
     } else if (!strcmp(code, "st") || !strcmp(code, "nx")) {
-        text(p, "(");
-        print(p, a);
-        text(p, ")");
+        print_between(p, "(", a, ")");
     } else {
         print_sub(p, a);
     }
@@ -398,11 +398,8 @@ static void print_binary(struct printer *p, const struct node *n)
     const char *code = n->op->code;
     if (code[1] == 'c' && strchr("cdrs", code[0])) {
         text(p, n->op->text);
-        text(p, "<");
-        print(p, n->a);
-        text(p, ">(");
-        print(p, n->b);
-        text(p, ")");
+        print_between(p, "<", n->a, ">");
+        print_between(p, "(", n->b, ")");
         return;
     }
     bool greater = !strcmp(code, "gt"); /* would end a template list */
@@ -412,9 +409,7 @@ static void print_binary(struct printer *p, const struct node *n)
     if (call && a && a->kind == NODE_ENCODING) a = a->a;
     print_sub(p, a);
     if (!strcmp(code, "ix")) {
-        text(p, "[");
-        print(p, n->b);
-        text(p, "]");
+        print_between(p, "[", n->b, "]");
     } else {
         if (!call) text(p, n->op->text);
         print_sub(p, n->b);
@@ -531,9 +526,7 @@ static void print_node(struct printer *p, const struct node *n)
         break;
     case NODE_VECTOR:
         print(p, n->a);
-        text(p, " __vector(");
-        print(p, n->b);
-        text(p, ")");
+        print_between(p, " __vector(", n->b, ")");
         break;
     case NODE_EXPANSION:
         print_expansion(p, n);
@@ -548,12 +541,10 @@ static void print_node(struct printer *p, const struct node *n)
         print_operator(p, n->op);
         break;
     case NODE_CONVERSION:
-        text(p, "operator ");
-        print(p, n->a);
+        print_between(p, "operator ", n->a, "");
         break;
     case NODE_LITERAL_OPERATOR:
-        text(p, "operator\"\" ");
-        print(p, n->a);
+        print_between(p, "operator\"\" ", n->a, "");
         break;
     case NODE_LAMBDA:
         text(p, "{lambda(");
@@ -570,14 +561,10 @@ static void print_node(struct printer *p, const struct node *n)
         break;
     case NODE_TAG:
         print(p, n->a);
-        text(p, "[abi:");
-        buf_add(p->out, n->text, n->n_text);
-        text(p, "]");
+        print_name_text(p, "[abi:", n, "]");
         break;
     case NODE_BINDING:
-        text(p, "[");
-        print_list(p, n->b);
-        text(p, "]");
+        print_between(p, "[", n->b, "]");
         break;
     case NODE_ENCODING:
         print_encoding(p, n);
@@ -585,24 +572,17 @@ static void print_node(struct printer *p, const struct node *n)
     case NODE_SPECIAL:
         buf_add(p->out, n->text, n->n_text);
         print(p, n->a);
-        if (n->b) {
-            text(p, "-in-");
-            print(p, n->b);
-        }
+        if (n->b) print_between(p, "-in-", n->b, "");
         break;
     case NODE_CLONE:
         print(p, n->a);
-        text(p, " [clone ");
-        buf_add(p->out, n->text, n->n_text);
-        text(p, "]");
+        print_name_text(p, " [clone ", n, "]");
         break;
     case NODE_LITERAL:
         print_literal(p, n);
         break;
     case NODE_DECLTYPE:
-        text(p, "decltype (");
-        print(p, n->a);
-        text(p, ")");
+        print_between(p, "decltype (", n->a, ")");
         break;
     case NODE_FUNCTION_PARAM:
         print_numbered(p, "{parm#", n);
@@ -620,16 +600,12 @@ static void print_node(struct printer *p, const struct node *n)
         print_trinary(p, n);
         break;
     case NODE_CAST:
-        text(p, "(");
-        print(p, n->a);
-        text(p, ")");
+        print_between(p, "(", n->a, ")");
         print_sub(p, n->b);
         break;
     case NODE_BRACES:
         if (n->a) print(p, n->a);
-        text(p, "{");
-        print_list(p, n->b);
-        text(p, "}");
+        print_between(p, "{", n->b, "}");
         break;
     case NODE_FOLD:
         print_fold(p, n);
