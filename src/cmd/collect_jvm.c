@@ -151,13 +151,6 @@ static int write_one(const struct profile *p, const struct arguments *a, const c
     return rc;
 }
 
-static int64_t total_of(const struct profile *p, size_t type)
-{
-    int64_t total = 0;
-    for (size_t s = 0; s < p->n_samples; s++) total += profile_sample_values(p, s)[type];
-    return total;
-}
-
 /* "cpu 450ms (45 samples), alloc_space 73.50MB (1996281 objects); nothing of lock" */
 static void print_totals(const struct profile *p, unsigned events)
 {
@@ -180,10 +173,10 @@ static void print_totals(const struct profile *p, unsigned events)
             strcmp(profile_text(p, p->sample_types[t + 1].unit), "count") != 0)
             continue; /* told behind the value */
         char text[UNIT_LABEL_BYTES];
-        fprintf(stderr, "%s%s %s", between, name, unit_label(total_of(p, t), unit, "auto", text));
+        fprintf(stderr, "%s%s %s", between, name, unit_label(profile_total(p, t), unit, "auto", text));
         if (!is_count && t) {
             const char *counted = profile_text(p, p->sample_types[t - 1].type), *noun = strrchr(counted, '_');
-            fprintf(stderr, " (%lld %s)", (long long)total_of(p, t - 1), noun ? noun + 1 : counted);
+            fprintf(stderr, " (%lld %s)", (long long)profile_total(p, t - 1), noun ? noun + 1 : counted);
         }
         between = ", ";
     }

@@ -136,6 +136,13 @@ void profile_add_label_num(struct profile *p, uint32_t key, int64_t num, uint32_
     add_label(p, (struct label){.key = key, .num = num, .unit = unit});
 }
 
+int64_t profile_total(const struct profile *p, size_t sample_index)
+{
+    uint64_t total = 0; /* unsigned, so that absurd values of a hostile file wrap around */
+    for (size_t s = 0; s < p->n_samples; s++) total += (uint64_t)profile_sample_values(p, s)[sample_index];
+    return (int64_t)total;
+}
+
 size_t profile_default_sample_index(const struct profile *p)
 {
     if (p->default_sample_type)

@@ -151,6 +151,9 @@ static inline const int64_t *profile_sample_values(const struct profile *p, size
     return p->sample_values + sample * p->n_sample_types;
 }
 
+/* The sum of one sample type over all samples. */
+int64_t profile_total(const struct profile *p, size_t sample_index);
+
 /* The sample type shown when none is asked for: default_sample_type, else the last one. */
 size_t profile_default_sample_index(const struct profile *p);
 

@@ -132,12 +132,8 @@ int capture_check(const void *data, size_t len, const char *content_type, enum p
 int64_t capture_samples(const struct profile *p, enum profile_type type)
 {
     if (type == PROFILE_HEAP || type == PROFILE_MEM) return (int64_t)p->n_samples;
-    for (size_t t = 0; t < p->n_sample_types; t++) {
-        if (strcmp(profile_text(p, p->sample_types[t].unit), "count")) continue;
-        int64_t sum = 0;
-        for (size_t i = 0; i < p->n_samples; i++) sum += p->sample_values[i * p->n_sample_types + t];
-        return sum;
-    }
+    for (size_t t = 0; t < p->n_sample_types; t++)
+        if (!strcmp(profile_text(p, p->sample_types[t].unit), "count")) return profile_total(p, t);
     return (int64_t)p->n_samples;
 }
 

@@ -9,9 +9,5 @@
 int view_write(struct profile **p, struct profile *base, const struct view_request *r,
                const struct flame_data_options *flame, const char *search_path, struct buf *out,
                struct err *err);
-int view_write_top(struct profile *p, struct profile *base, const struct view_request *r, struct buf *out,
-                   struct err *err);
-int view_write_source(struct profile *p, const struct view_request *r, const char *search_path,
-                      struct buf *out, struct err *err);
 
 #endif
