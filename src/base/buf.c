@@ -68,7 +68,7 @@ void buf_reserve(struct buf *b, size_t more)
 void buf_add_slow(struct buf *b, const void *bytes, size_t n)
 {
     if (b->full) return;
-    if (b->max_len && n > b->max_len - b->len) {
+    if (b->max_len && (b->len > b->max_len || n > b->max_len - b->len)) {
         b->full = true;
         return;
     }
@@ -81,6 +81,8 @@ void buf_add_slow(struct buf *b, const void *bytes, size_t n)
         if (b->cap < DRAIN_AT_BYTES + 1) buf_reserve(b, DRAIN_AT_BYTES);
     }
     buf_reserve(b, n);
+    if (b->max_len && b->cap > b->max_len + 1)
+        b->cap = b->max_len + 1; /* the inline appends look at cap only */
     if (n) memcpy(b->data + b->len, bytes, n);
     b->len += n;
 }

@@ -56,4 +56,18 @@ TEST(json_holds_any_bytes)
     JSON("\xe6\x97\xa5\xed\xa0\x80", "\"\xe6\x97\xa5" REPLACED REPLACED REPLACED "\""); /* a surrogate */
 }
 
+TEST(a_limit_holds_for_small_and_large_appends)
+{
+    struct buf b = {.max_len = 100};
+    for (int i = 0; i < 1000; i++) buf_char(&b, 'x');
+    CHECK_INT(b.len, 100);
+    CHECK(b.full);
+    buf_free(&b);
+    for (int i = 0; i < 1000; i++) buf_str(&b, "1234567");
+    CHECK_INT(b.len, 98);
+    CHECK(b.full);
+    CHECK_INT(strlen(buf_cstr(&b)), 98);
+    buf_free(&b);
+}
+
 TEST_MAIN()
