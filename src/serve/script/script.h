@@ -1,10 +1,15 @@
-/* script.h - the small language of ADMIN EXECUTE: the part of Wren 0.4 that operators use.
+/* script.h - the script language of ADMIN EXECUTE.
  *
- * Expressions, variables, if, while, for, lists, ranges, strings with %(...); System.print and the profiling
- * classes of the host. No classes, functions or fibers of one's own: the scripts are one-liners that press
- * buttons. A script is compiled whole before its first step, its steps, depth and output are bounded, and a
- * failure is no error of the caller: its text goes to the output in Wren's words, because that is what
- * StarRocks' users read.
+ * It is the part of Wren 0.4 that the documented one-liners use: a statement on each line, which is
+ * `var name = expression` or an expression; numbers, strings, true, false, null; calls of methods with
+ * constant numbers of arguments; a subscript and `count` of a list; System.print, System.write and the
+ * classes of the host. Operators, control flow, interpolation, imports and definitions of classes and
+ * functions are compile errors that name the unsupported word.
+ *
+ * The whole script is checked before its first statement runs. There are no loops, so the length of the
+ * source bounds the number of steps; memory and output are bounded as well. A script that fails is no error
+ * for the caller: the text of the error goes to the output, worded as Wren words it, because StarRocks puts
+ * it there too.
  */
 #ifndef SERVE_SCRIPT_SCRIPT_H
 #define SERVE_SCRIPT_SCRIPT_H
@@ -24,7 +29,6 @@ enum script_kind {
     SCRIPT_NUM,
     SCRIPT_STRING,
     SCRIPT_LIST,
-    SCRIPT_RANGE,
     SCRIPT_CLASS,
     SCRIPT_INSTANCE
 };
@@ -33,38 +37,39 @@ struct script_list;
 
 struct script_value {
     enum script_kind kind;
-    bool b;         /* SCRIPT_BOOL; for a range: its end counts */
-    double num, to; /* SCRIPT_NUM; SCRIPT_RANGE: num .. to */
-    const char *s;  /* SCRIPT_STRING (NUL-terminated); SCRIPT_CLASS, SCRIPT_INSTANCE: the class's name */
-    size_t len;
+    bool b;        /* SCRIPT_BOOL */
+    double num;    /* SCRIPT_NUM */
+    const char *s; /* SCRIPT_STRING (NUL-terminated); SCRIPT_CLASS, SCRIPT_INSTANCE: the class's name */
+    size_t len;    /* SCRIPT_STRING: without the NUL */
     struct script_list *list;
 };
 
 struct script_list {
     struct script_value *items;
-    size_t n_items, cap_items; /* in the arena of the run */
+    size_t n_items, cap_items; /* items are in the arena of the run */
 };
 
-struct script_value script_string(struct arena *arena, const char *s, size_t len); /* copies */
+struct script_value script_string(struct arena *arena, const char *s, size_t len); /* copies s */
 struct script_value script_num(double num);
 struct script_value script_bool(bool b);
-struct script_value script_list(struct arena *arena); /* empty */
+struct script_value script_list(struct arena *arena); /* an empty list */
 void script_list_add(struct arena *arena, struct script_value list, struct script_value item);
 
 enum { SCRIPT_NO_METHOD = 1 };
 
 struct script_host {
     void *context;
-    const char *const *classes; /* NULL-ended: names that scripts may use */
-    /* A method of class `name` (is_static) or of an instance of it; the method is called with its arguments.
-     * 0; SCRIPT_NO_METHOD; or a negative code: err->text becomes the script's runtime error. getter: called
-     * without brackets. */
+    const char *const *classes; /* NULL-terminated: the class names that scripts may use */
+    /* Calls a method of the class `name` (is_static) or of an instance of it. getter is true when the script
+     * wrote no parentheses. Returns 0 and fills ret; or SCRIPT_NO_METHOD; or a negative code, and then
+     * err->text becomes the runtime error of the script. */
     int (*call)(void *context, const char *name, bool is_static, const char *method, bool getter,
                 const struct script_value *args, size_t n_args, struct arena *arena, struct script_value *ret,
                 struct err *err);
 };
 
-/* Runs it; output and error texts are appended to out. True when it ran to its end. */
+/* Runs the script and appends what it prints, and the text of its errors, to out. Returns true when the
+ * script ran to its end. */
 bool script_run(const char *source, size_t len, const struct script_host *host, struct buf *out);
 
 #endif

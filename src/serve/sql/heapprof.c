@@ -157,14 +157,16 @@ static int method_has_enable(struct call *c)
 
 /* ---- taking ---- */
 
+static int bad_cast(struct call *c, size_t i, const char *expected)
+{
+    static const char *const names[] = {"null", "bool", "number", "string", "list", "unknown", "instance"};
+    return err_set(c->err, ERR_INPUT, "Bad cast when getting value from Wren got %s expected %s",
+                   names[c->args[i].kind], expected);
+}
+
 static int argument_number(struct call *c, size_t i, double low, double high, double *ret)
 {
-    if (c->args[i].kind != SCRIPT_NUM) {
-        static const char *const names[] = {"null", "bool",    "number",  "string",
-                                            "list", "unknown", "unknown", "instance"};
-        return err_set(c->err, ERR_INPUT, "Bad cast when getting value from Wren got %s expected number",
-                       names[c->args[i].kind]);
-    }
+    if (c->args[i].kind != SCRIPT_NUM) return bad_cast(c, i, "number");
     double value = c->args[i].num;
     if (!(value >= low && value <= high))
         return err_set(c->err, ERR_INPUT, "Argument must be between %g and %g.", low, high);
@@ -174,11 +176,7 @@ static int argument_number(struct call *c, size_t i, double low, double high, do
 
 static int argument_string(struct call *c, size_t i, const char **ret)
 {
-    static const char *const names[] = {"null", "bool",    "number",  "string",
-                                        "list", "unknown", "unknown", "instance"};
-    if (c->args[i].kind != SCRIPT_STRING)
-        return err_set(c->err, ERR_INPUT, "Bad cast when getting value from Wren got %s expected string",
-                       names[c->args[i].kind]);
+    if (c->args[i].kind != SCRIPT_STRING) return bad_cast(c, i, "string");
     *ret = c->args[i].s;
     return 0;
 }

@@ -133,13 +133,23 @@ TEST(other_plugins_and_interactive_use)
 TEST(many_rows_and_long_ones)
 {
     begin(NULL, NULL);
-    const char *text = ask("-uroot -N", "admin execute on 10002 'for (i in 1..20000) System.print(i)'");
+    struct buf statement = {0};
+    buf_str(&statement, "admin execute on 10002 'System.print(\"");
+    for (int i = 1; i < 20000; i++) buf_printf(&statement, "%d\n", i);
+    buf_str(&statement, "20000\")'");
+    const char *text = ask("-uroot -N", buf_cstr(&statement));
     size_t n = 0;
     for (const char *c = text; *c; c++) n += *c == '\n';
     CHECK_INT(n, 20000);
     /* One row of 20 MB: more than a packet holds. */
-    text =
-        ask("-uroot -N --max-allowed-packet=64M", "admin execute on 10002 'System.print(\"x\" * 20000000)'");
+    statement.len = 0;
+    buf_str(&statement, "admin execute on 10002 'var x = \"");
+    for (int i = 0; i < 50000; i++) buf_char(&statement, 'x');
+    buf_str(&statement, "\"\n");
+    for (int i = 0; i < 400; i++) buf_str(&statement, "System.write(x)\n");
+    buf_char(&statement, '\'');
+    text = ask("-uroot -N --max-allowed-packet=64M", buf_cstr(&statement));
+    buf_free(&statement);
     CHECK_INT(strlen(text), 20000001);
     CHECK_INT(strspn(text, "x"), 20000000);
     mysql_server_stop(server);

@@ -24,7 +24,7 @@ public class Driver {
                     r.next();
                     say("prepared", r.getString("result"));
                 }
-                p.setString(2, "for (i in 1..3) System.print(i * 10)");
+                p.setString(2, "System.print(10)\nSystem.print(20)\nSystem.print(30)");
                 StringBuilder lines = new StringBuilder();
                 p.execute();
                 try (ResultSet r = p.getResultSet()) {
