@@ -1,10 +1,8 @@
-# procprof: the only build file.
+# procprof: the only build file. `make help` lists the targets.
 #
-#   make          build/procprof and build/libprocprof.so          make test     everything a change must pass
-#   make run      install what is missing, build, start the demo   make check    test + sanitizers + style
-#   make bench    ourselves and the peers, side by side            make install  PREFIX=/usr/local DESTDIR=
-#
-# A folder per variant: make B=build-asan SANITIZE=address,undefined; make B=build-assert ASSERT=1
+# A folder per variant: make B=build-asan SANITIZE=address,undefined; make B=build-assert ASSERT=1. V=1 shows whole commands instead of "CC src/...".
+
+.DEFAULT_GOAL := all
 
 B        ?= build
 CC       ?= gcc
@@ -21,6 +19,10 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -
 SAN  = $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined)
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -Isrc -Iinclude -I$(B) -fno-omit-frame-pointer -fvisibility=hidden -pthread -MMD -MP $(WARN) $(CFLAGS) $(SAN) \
              $(if $(ASSERT),-DPROCPROF_ASSERT)
+
+# $(call say,CC,file): a recipe line that names the step. With V=1 it is empty, and make itself shows the commands behind $(Q).
+Q    = $(if $(V),,@)
+say  = $(if $(V),,@printf '%-4s %s\n' $(1) $(2))
 
 # ---- the program: the folders in the order the data travels
 STAGES   = base profile format symbol report collect store serve cmd
@@ -45,7 +47,8 @@ need-packages:
 	@tools/setup --verify build
 
 $(B)/procprof: $(OBJ)
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $(OBJ) $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $(OBJ) $(LIBS)
 
 # Tests link against this; commands register in constructors, so the program itself links the objects.
 $(B)/libprogram.a: $(LIB_OBJ)
@@ -54,41 +57,51 @@ $(B)/libprogram.a: $(LIB_OBJ)
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(CFLAGS_$(subst /,_,$(basename $<))) -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(CFLAGS_$(subst /,_,$(basename $<))) -c -o $@ $<
 
 $(B)/tests/%: $(B)/tests/%.o $(B)/libprogram.a
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
 
 # A fuzz harness becomes two programs: a replay of its corpus for `make test`, and (clang) the fuzzer itself.
 $(B)/fuzz/replay_%: $(B)/fuzz/%.o $(B)/fuzz/replay.o $(B)/libprogram.a
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $(B)/fuzz/$*.o $(B)/fuzz/replay.o $(B)/libprogram.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $(B)/fuzz/$*.o $(B)/fuzz/replay.o $(B)/libprogram.a $(LIBS)
 
 $(B)/fuzz/fuzz_%: $(B)/fuzz/%.o $(B)/libprogram.a
-	clang $(SAN) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(B)/fuzz/$*.o $(B)/libprogram.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)clang $(SAN) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(B)/fuzz/$*.o $(B)/libprogram.a $(LIBS)
 
 test-programs: $(TEST_BIN) $(REPLAY_BIN)
 
+help:
+	@echo 'make               build/procprof, build/libprocprof.so and the page inside them'
+	@echo 'make run           installs what is missing, builds, and starts the demo cluster'
+	@echo 'make test          runs every test; T=word only those whose path contains the word'
+	@echo 'make check         test, formatting, types of the page, sanitizers'
+	@echo 'make bench         benchmarks beside the other tools; T=word chooses'
+	@echo 'make fuzz F=proto  fuzzes one target for SECONDS=60'
+	@echo 'make install       into PREFIX=/usr/local below DESTDIR='
+	@echo 'make deb           the Debian package'
+	@echo 'make clean         removes build and build-*'
+	@echo 'Benchmarks of one part: bench-agent bench-jvm bench-server bench-sql bench-symbols bench-web'
+	@echo 'B=folder builds elsewhere, SANITIZE=address,undefined with sanitizers, WERROR=1 stops at warnings, V=1 shows whole commands.'
+
 test:
 	@tools/setup test
-	@$(MAKE) --no-print-directory all test-programs
+	+@tools/build B=$(B) all test-programs
 	@B=$(B) tests/run $(T)
 
 run:
 	@tools/setup run
-	@$(MAKE) --no-print-directory all
+	+@tools/build B=$(B) all
 	@B=$(B) tools/run-demo
 
 check:
-	@tools/setup check
-	@tools/check-rooms
-	@tools/check-format
-	@tools/check-types
-	@$(MAKE) --no-print-directory B=build-werror WERROR=1 all
-	@$(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory B=build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' all test-programs
-	@B=build-asan tests/run --quick
-	@$(MAKE) --no-print-directory B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' all test-programs
-	@B=build-tsan tests/run --quick --threads
+	@.ci/run
+	+@tools/build B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' all test-programs
+	@B=build-tsan tests/run --threads
 
 # Fuzzes one target: make fuzz F=proto SECONDS=600
 SECONDS ?= 60
@@ -108,6 +121,6 @@ install: all
 clean:
 	rm -rf build build-*
 
-.PHONY: all need-packages test-programs test run check fuzz bench install clean
+.PHONY: all help need-packages test-programs test run check fuzz bench install clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

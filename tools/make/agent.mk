@@ -24,29 +24,34 @@ all: $(B)/libprocprof.so $(B)/libprocprof.a
 
 $(B)/agent/%.o: %.c Makefile tools/make/agent.mk
 	@mkdir -p $(@D)
-	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 $(B)/agent/%.o: %.S Makefile tools/make/agent.mk
 	@mkdir -p $(@D)
-	$(CC) $(filter -fcf-protection%,$(CFLAGS)) -Isrc -MMD -MP -c -o $@ $<
+	$(call say,AS,$<)
+	$(Q)$(CC) $(filter -fcf-protection%,$(CFLAGS)) -Isrc -MMD -MP -c -o $@ $<
 
 # One object of all hot code, so that what it needs from outside can be read off it.
 $(B)/agent/hot.o: $(AGENT_HOT_OBJ) tools/hot-symbols.txt tools/check-hot
-	$(LD) -r -o $@ $(AGENT_HOT_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(LD) -r -o $@ $(AGENT_HOT_OBJ)
 	@$(if $(SANITIZE),:,tools/check-hot $@)
 
 # nodelete: its handlers, threads and hooks of fork must find their code when a host has called dlclose.
 $(B)/libprocprof.so: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP) $(if $(SANITIZE),$(B)/libagent.a)
-	$(CC) $(SAN) -shared -Wl,-soname,libprocprof.so -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,-z,nodelete $(if $(SANITIZE),,-Wl,-z,defs) \
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAN) -shared -Wl,-soname,libprocprof.so -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,-z,nodelete $(if $(SANITIZE),,-Wl,-z,defs) \
 	    -Wl,--version-script=$(AGENT_MAP) -o $@ $(if $(SANITIZE),$(B)/agent/inside.o,$(AGENT_OBJ) $(B)/agent/hot.o) -pthread
 
 # The static library is one object too: kinds register through a section, and no internal name may meet the host's.
 $(B)/libprocprof.a: $(AGENT_OBJ) $(B)/agent/hot.o $(AGENT_MAP)
-	$(LD) -r -o $(B)/agent/procprof.o $(AGENT_OBJ) $(B)/agent/hot.o
-	sed -n '/global:/,/local:/p' $(AGENT_MAP) | grep -o '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' >$(B)/agent/exported
-	$(OBJCOPY) --keep-global-symbols=$(B)/agent/exported $(B)/agent/procprof.o
+	$(call say,AR,$@)
+	$(Q)$(LD) -r -o $(B)/agent/procprof.o $(AGENT_OBJ) $(B)/agent/hot.o
+	$(Q)sed -n '/global:/,/local:/p' $(AGENT_MAP) | grep -o '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' >$(B)/agent/exported
+	$(Q)$(OBJCOPY) --keep-global-symbols=$(B)/agent/exported $(B)/agent/procprof.o
 	@rm -f $@
-	$(AR) rcs $@ $(B)/agent/procprof.o
+	$(Q)$(AR) rcs $@ $(B)/agent/procprof.o
 
 # The unwinder must not need what most programs do not have.
 CFLAGS_tests_agent_hot_test_unwind = -O2 -fomit-frame-pointer
@@ -60,12 +65,14 @@ $(B)/libagent.a: $(AGENT_OBJ) $(AGENT_HOT_OBJ)
 	@$(AR) rcs $@ $(B)/agent/inside.o
 
 $(B)/tests/agent/%: $(B)/tests/agent/%.o $(B)/libagent.a
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libagent.a -lm -pthread
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libagent.a -lm -pthread
 
 # The example backend, linked as a host would link it: against the shared library, by its public header alone.
 all: $(B)/demo_be
 $(B)/demo_be: examples/demo_be.c include/procprof.h $(B)/libprocprof.so
-	$(CC) -std=gnu17 -D_GNU_SOURCE -Iinclude $(WARN) $(CFLAGS) $(SAN) -pthread -o $@ $< -L$(B) -lprocprof -Wl,-rpath,'$$ORIGIN'
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE -Iinclude $(WARN) $(CFLAGS) $(SAN) -pthread -o $@ $< -L$(B) -lprocprof -Wl,-rpath,'$$ORIGIN'
 
 install: install-agent
 install-agent: $(B)/libprocprof.so $(B)/libprocprof.a

@@ -1,6 +1,7 @@
 # What the JVM tests read recordings with.
 $(B)/tests/collect/jfr_tool: $(B)/tests/collect/jfr_tool.o $(B)/libprogram.a
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
 test-programs: $(B)/tests/collect/jfr_tool
 
 bench-jvm:

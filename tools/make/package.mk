@@ -18,7 +18,8 @@ $(B)/package/procprof.1: what = man1
 $(B)/package/procprof.conf.5: what = conf5
 $(GENERATED): $(B)/procprof packaging/generate packaging/generate.awk $(wildcard packaging/completion/*.in docs/man/*.in)
 	@mkdir -p $(@D)
-	packaging/generate $(B)/procprof $(what) > $@.part && mv $@.part $@
+	$(call say,GEN,$@)
+	$(Q)packaging/generate $(B)/procprof $(what) > $@.part && mv $@.part $@
 package-files: $(GENERATED)
 
 install: install-files

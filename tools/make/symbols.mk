@@ -1,7 +1,8 @@
 # addr2line as a program of its own: the same code as `procprof addr2line`, without the libraries that the rest needs, whose loading
 # takes longer than a lookup. perf and jeprof start it again and again.
 $(B)/addr2line: $(B)/src/cmd/main.o $(B)/src/cmd/cmd_addr2line.o $(B)/libprogram.a
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $(B)/src/cmd/main.o $(B)/src/cmd/cmd_addr2line.o $(B)/libprogram.a \
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $(B)/src/cmd/main.o $(B)/src/cmd/cmd_addr2line.o $(B)/libprogram.a \
 	    -Wl,--as-needed $(shell pkg-config --libs libdeflate zlib libzstd liblzma 2>/dev/null) -lm -pthread
 all: $(B)/addr2line
 

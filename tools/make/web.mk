@@ -6,11 +6,13 @@ ESBUILD_FLAGS = --bundle --minify --charset=utf8 --target=es2020,chrome90,firefo
 
 $(B)/web/%.js: web/src/%.ts $(WEB_SRC)
 	@mkdir -p $(@D)
-	esbuild $< $(ESBUILD_FLAGS) --format=iife --outfile=$@
+	$(call say,JS,$<)
+	$(Q)esbuild $< $(ESBUILD_FLAGS) --format=iife --outfile=$@
 
 $(B)/web/app.css: web/src/style.css $(WEB_SRC)
 	@mkdir -p $(@D)
-	esbuild $< $(ESBUILD_FLAGS) --outfile=$@
+	$(call say,JS,$<)
+	$(Q)esbuild $< $(ESBUILD_FLAGS) --outfile=$@
 
 $(B)/web/index.html $(B)/web/icon.svg: $(B)/web/%: web/%
 	@mkdir -p $(@D)
@@ -39,7 +41,8 @@ $(B)/src/serve/http/web_files.o: $(WEB_FILES:%=$(B)/web/%.gz) $(B)/web/etags.h
 
 # Makes what the page's tests and benchmarks look at.
 $(B)/tests/web/flame_tool: $(B)/tests/web/flame_tool.o $(B)/libprogram.a
-	$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
 test-programs: $(B)/tests/web/flame_tool
 
 # The flame graph beside async-profiler's, speedscope and d3-flame-graph: make bench-web [T="10000 100000"]
