@@ -14,7 +14,7 @@
 #include "agent/agent.h"
 #include "agent/hot/sampler.h"
 #include "agent/hot/unwind.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 
 #define N_CALLS 200000
 
@@ -79,7 +79,7 @@ static void *take(void *argument)
     struct output o;
     struct err err;
     (void)argument;
-    if (!kind_capture(kind_find("profile", 7), &options, &cancel, &o, &err)) output_free(&o);
+    if (!capture_take(kind_find("profile", 7), &options, &cancel, &o, &err)) output_free(&o);
     return NULL;
 }
 

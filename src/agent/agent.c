@@ -17,7 +17,7 @@
 #include "agent/host/threads.h"
 #include "agent/hot/sampler.h"
 #include "agent/http/agent_server.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 #include "agent/sample/labels.h"
 #include "agent/unwind/tables.h"
 #include "procprof.h"
@@ -276,7 +276,7 @@ static int capture(const struct pp_capture *given, struct pages_buf *body)
                                    .rate = c.frequency,
                                    .legacy = is_form(c.format, "legacy"),
                                    .query = ""};
-    status = kind_capture(k, &options, &call->cancel, &o, &last_error);
+    status = capture_take(k, &options, &call->cancel, &o, &last_error);
     if (!status) {
         status = write_form(&o, c.format, body);
         output_free(&o);

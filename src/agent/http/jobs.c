@@ -14,6 +14,7 @@
 #include "agent/host/wakeup.h"
 #include "agent/hot/raw_clock.h"
 #include "agent/names/agent_symbols.h"
+#include "agent/sample/capture.h"
 
 #define SHARED_NS 1000000000 /* who asks for the same so soon after it began gets the same */
 
@@ -49,7 +50,7 @@ static void *run_capture(void *argument)
 {
     struct job *j = argument;
     struct output o = {0};
-    j->status = kind_capture(j->kind, &j->options, &j->cancel, &o, &j->err);
+    j->status = capture_take(j->kind, &j->options, &j->cancel, &o, &j->err);
     if (!j->status) {
         write_forms(j, &o);
         output_free(&o);

@@ -2,7 +2,7 @@
  * runs in a thread of its own and rings the bell (wakeup.h) when it is done.
  *
  * Who asks for the same thing within a second gets the same result. Captures of one kind may overlap
- * otherwise too: how is the matter of kind_capture.
+ * otherwise too: how is the matter of capture_take.
  */
 #ifndef AGENT_HTTP_JOBS_H
 #define AGENT_HTTP_JOBS_H

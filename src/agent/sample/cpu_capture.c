@@ -414,13 +414,13 @@ static void forget_capture(void)
     current_capture = NULL;
 }
 
-static int begin_capture(const struct kind_options *options, struct err *err)
+static int begin_capture(struct err *err)
 {
     if (running) return err_set(err, ERR_BUSY, "a CPU profile is being taken");
     forget_capture();
     current_capture = pages_map(sizeof *current_capture);
     if (!current_capture) return err_set(err, ERR_LIMIT, "no memory for a capture");
-    int status = capture_begin(current_capture, SAMPLER_CPU, options, err);
+    int status = capture_begin(current_capture, SAMPLER_CPU, err);
     if (status) forget_capture();
     return status;
 }
@@ -429,7 +429,7 @@ static int cpu_start(const struct kind_options *options, struct err *err)
 {
     pthread_mutex_lock(&scanning);
     pthread_mutex_lock(&lock);
-    int status = begin_capture(options, err);
+    int status = begin_capture(err);
     if (!status) {
         current_capture->period_ns = 1000000000 / hz_of(options);
         for (unsigned i = 0; i < N_TALLIES; i++) tallies[i] = 0;
@@ -535,8 +535,7 @@ static int cpu_snapshot(const struct kind_options *options, struct output *o, st
     capture_output(current_capture, since, false, o);
     read_tallies(n);
     pthread_mutex_unlock(&lock);
-    for (unsigned i = 0; since && i < N_TALLIES; i++)
-        n[i] -= since->tallies[i] < n[i] ? since->tallies[i] : n[i];
+    capture_tallies_since(n, N_TALLIES, since);
     o->n_lost = n[LOST_BLOCKED] + n[LOST_ENDED] + n[LOST_NO_ROOM] + n[LOST_NO_STACK];
     output_comment(o, "procprof cpu: a sample each %lld us of CPU time of each thread, by %s",
                    (long long)o->period / 1000, uses_events ? "perf events" : "CPU timers");

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "agent/sample/capture.h"
+
 /* The linker gathers what KIND_REGISTER put into the section. Weak: a library without kinds still links. */
 extern const struct kind *const __start_procprof_kinds[] __attribute__((weak, visibility("hidden")));
 extern const struct kind *const __stop_procprof_kinds[] __attribute__((weak, visibility("hidden")));
@@ -72,7 +74,7 @@ bool kind_query(const char *query, const char *name, char *value, size_t size)
 
 void kinds_forked(void)
 {
-    kind_captures_forked();
+    captures_forked();
     for (const struct kind *const *k = __start_procprof_kinds; k < __stop_procprof_kinds; k++)
         if ((*k)->forked) (*k)->forked();
 }

@@ -78,15 +78,6 @@ bool kind_query(const char *query, const char *name, char *value, size_t size);
 const struct kind *kind_find(const char *name, size_t length); /* NULL: no such kind, or not available */
 const struct kind *kind_next(const struct kind *previous);     /* NULL starts; in the order of registration */
 
-/* A whole capture: start, wait (ticking), stop, snapshot; or two snapshots and their difference. Blocks for
- * the seconds asked for; *cancel (may be NULL) ends it early when it becomes true. On success *output is the
- * caller's to free.
- *
- * Several at once: of a capture kind they share one sampler when it fits, each with the samples of its own
- * time. Else who comes later waits for its turn, when that comes within ten seconds; ERR_BUSY otherwise. */
-int kind_capture(const struct kind *k, const struct kind_options *options, const _Atomic bool *cancel,
-                 struct output *output, struct err *err);
-
 #define KINDS_MAX 32
 unsigned kind_number(const struct kind *kind); /* its place in the table, below KINDS_MAX */
 
@@ -94,6 +85,5 @@ unsigned kind_number(const struct kind *kind); /* its place in the table, below 
 void kinds_agent_started(void);
 void kinds_agent_stopped(void);
 void kinds_forked(void);
-void kind_captures_forked(void); /* called by kinds_forked */
 
 #endif

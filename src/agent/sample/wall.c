@@ -189,7 +189,7 @@ static int begin(const struct kind_options *options, struct err *err)
     if (!stack_copy) stack_copy = pages_map(STACK_COPY);
     int status = is_taken      ? err_set(err, ERR_BUSY, "the threads are being looked at already")
                  : !stack_copy ? err_set(err, ERR_LIMIT, "no memory for a copy of a stack")
-                               : capture_begin(&current_capture, SAMPLER_WALL, options, err);
+                               : capture_begin(&current_capture, SAMPLER_WALL, err);
     if (!status) {
         is_taken = true;
         current_capture.period_ns = 1000000000 / hz_of(options);
@@ -270,7 +270,7 @@ static void write_stacks(const struct capture_mark *since, struct output *o)
     capture_output(&current_capture, since, true, o);
     read_tallies(n);
     pthread_mutex_unlock(&lock);
-    for (unsigned i = 0; since && i < N_TALLIES; i++) n[i] -= since->tallies[i];
+    capture_tallies_since(n, N_TALLIES, since);
     o->n_lost = n[LOST] + n[NO_STACK];
     output_comment(
         o, "procprof: %llu stacks read from outside, %llu by signal, %llu of threads that block it",

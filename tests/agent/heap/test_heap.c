@@ -7,7 +7,7 @@
 
 #include "agent/hot/heap_hook.h"
 #include "agent/hot/heap_live.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 
 #include "../../t.h"
 #include "../needs_hooks.h"
@@ -30,7 +30,7 @@ static double sum(const char *kind, unsigned value, const void *function)
     struct err err = {0};
     struct output o;
     double total = 0;
-    int status = kind_capture(kind_find(kind, strlen(kind)), &now, NULL, &o, &err);
+    int status = capture_take(kind_find(kind, strlen(kind)), &now, NULL, &o, &err);
     if (status) {
         T_FAIL("%s", err.text);
         return -1;
@@ -188,7 +188,7 @@ TEST(growth_and_seconds)
     struct err err = {0};
     struct output o;
     struct kind_options options = {.query = "", .has_seconds = true, .seconds = 0.05};
-    CHECK(kind_capture(kind_find("heap", 4), &options, NULL, &o, &err) == 0); /* off: on for that long */
+    CHECK(capture_take(kind_find("heap", 4), &options, NULL, &o, &err) == 0); /* off: on for that long */
     output_free(&o);
     CHECK(!heap_active);
     control("enable", "interval=1");

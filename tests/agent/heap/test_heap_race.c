@@ -6,7 +6,7 @@
 #include "agent/hot/heap_hook.h"
 #include "agent/hot/heap_live.h"
 #include "agent/hot/lock_hook.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 
 #include "../../t.h"
 
@@ -28,7 +28,7 @@ static int64_t sum(const char *kind, unsigned value)
     struct output o;
     struct kind_options options = {.query = ""};
     int64_t total = 0;
-    if (kind_capture(kind_find(kind, strlen(kind)), &options, NULL, &o, &err)) {
+    if (capture_take(kind_find(kind, strlen(kind)), &options, NULL, &o, &err)) {
         T_FAIL("%s: %s", kind, err.text);
         return -1;
     }

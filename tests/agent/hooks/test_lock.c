@@ -11,7 +11,7 @@
 
 #include "agent/hot/heap_hook.h"
 #include "agent/hot/lock_hook.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 
 #include "../../t.h"
 #include "../needs_hooks.h"
@@ -50,7 +50,7 @@ static struct sums sums_of(const char *kind, const void *function, const char *l
     struct output o;
     struct sums sums = {0};
     struct kind_options options = {.query = ""};
-    int status = kind_capture(kind_find(kind, strlen(kind)), &options, NULL, &o, &err);
+    int status = capture_take(kind_find(kind, strlen(kind)), &options, NULL, &o, &err);
     if (status) T_FAIL("%s", err.text);
     for (unsigned i = 0; !status && i < output_n_samples(&o); i++) {
         const struct output_sample *s = output_sample_at(&o, i);
@@ -573,7 +573,7 @@ TEST(off_is_libcs_own_function)
     struct err err = {0};
     struct output o;
     struct kind_options options = {.query = "", .has_seconds = true, .seconds = 0.1};
-    CHECK_INT(kind_capture(kind_find("mutex", 5), &options, NULL, &o, &err), 0);
+    CHECK_INT(capture_take(kind_find("mutex", 5), &options, NULL, &o, &err), 0);
     CHECK(lock_routes.pthread_mutex_lock == lock_real.pthread_mutex_lock);
     output_free(&o);
 }

@@ -12,7 +12,7 @@
 #include "agent/host/config.h"
 #include "agent/host/profsignal.h"
 #include "agent/hot/sampler.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 
 #include "../../t.h"
 #include "../needs_hooks.h"
@@ -27,7 +27,7 @@ static void *take(void *argument)
 {
     struct kind_options options = {.seconds = 50, .rate = 1000, .has_seconds = true, .query = ""};
     struct err err = {0};
-    if (kind_capture(kind_find("profile", 7), &options, &must_end, &taken, &err)) T_FAIL("%s", err.text);
+    if (capture_take(kind_find("profile", 7), &options, &must_end, &taken, &err)) T_FAIL("%s", err.text);
     return argument;
 }
 

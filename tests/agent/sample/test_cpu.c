@@ -10,7 +10,7 @@
 #include "agent/agent.h"
 #include "agent/host/threads.h"
 #include "agent/hot/sampler.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 
 #include "../../t.h"
 #include "../needs_hooks.h"
@@ -117,7 +117,7 @@ static void *take(void *argument)
     struct err err = {0};
     (void)argument;
     threads_own_begin();
-    int status = kind_capture(kind_find("profile", 7), &options, &cancel, &result, &err);
+    int status = capture_take(kind_find("profile", 7), &options, &cancel, &result, &err);
     threads_own_end();
     if (status) T_FAIL("%s", err.text);
     return NULL;
@@ -233,7 +233,7 @@ static void *take_second(void *argument)
     struct kind_options options = {.seconds = 290, .has_seconds = true, .rate = 500, .query = ""};
     struct err err = {0};
     threads_own_begin();
-    int status = kind_capture(kind_find("profile", 7), &options, &cancel_second, &second_result, &err);
+    int status = capture_take(kind_find("profile", 7), &options, &cancel_second, &second_result, &err);
     threads_own_end();
     if (status) T_FAIL("%s", err.text);
     return NULL;

@@ -16,7 +16,7 @@
 #include "agent/host/threads.h"
 #include "agent/hot/sampler.h"
 #include "agent/hot/untabled_code.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 
 #include "../../t.h"
 #include "../needs_hooks.h"
@@ -68,7 +68,7 @@ TEST(a_thread_in_a_sandbox_of_its_own)
         REQUIRE(k != NULL);
         struct kind_options options = {.seconds = 0.3, .rate = 1000, .has_seconds = true, .query = ""};
         struct output o;
-        CHECK_INT(kind_capture(k, &options, NULL, &o, NULL), 0);
+        CHECK_INT(capture_take(k, &options, NULL, &o, NULL), 0);
         CHECK(o.samples.size > 0);
         CHECK(atomic_load(&untabled_find) == NULL);
         output_free(&o);
@@ -114,7 +114,7 @@ static void *take(void *argument)
     struct kind_options options = {.seconds = 50, .rate = 10, .has_seconds = true, .query = ""};
     struct output o;
     struct err err = {0};
-    if (kind_capture(kind_find("profile", 7), &options, &must_stop, &o, &err)) T_FAIL("%s", err.text);
+    if (capture_take(kind_find("profile", 7), &options, &must_stop, &o, &err)) T_FAIL("%s", err.text);
     output_free(&o);
     return argument;
 }

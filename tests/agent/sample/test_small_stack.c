@@ -10,7 +10,7 @@
 #include "agent/host/config.h"
 #include "agent/host/threads.h"
 #include "agent/hot/sampler.h"
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 
 #include "../../t.h"
 #include "../needs_hooks.h"
@@ -87,7 +87,7 @@ static void *take(void *argument)
 {
     struct kind_options options = {.seconds = 50, .rate = rate_hz, .has_seconds = true, .query = ""};
     struct err err = {0};
-    if (kind_capture(kind_find("profile", 7), &options, &must_end, &taken, &err)) T_FAIL("%s", err.text);
+    if (capture_take(kind_find("profile", 7), &options, &must_end, &taken, &err)) T_FAIL("%s", err.text);
     return argument;
 }
 

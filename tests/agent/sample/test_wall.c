@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/sample/kinds.h"
+#include "agent/sample/capture.h"
 #include "agent/sample/labels.h"
 
 #include "../../t.h"
@@ -30,7 +30,7 @@ static void *ask_often(void *argument)
     while (a->n_profiles < N_PROFILES && !a->n_failed) {
         struct output o;
         struct err err = {0};
-        int status = kind_capture(k, &options, NULL, &o, &err);
+        int status = capture_take(k, &options, NULL, &o, &err);
         if (status == ERR_BUSY) nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
         a->n_failed += status && status != ERR_BUSY;
         if (status) continue;
@@ -78,7 +78,7 @@ static void count_labelled(const char *kind, unsigned *ret_n, unsigned *ret_n_la
     struct output o;
     struct err err = {0};
     *ret_n = *ret_n_labelled = 0;
-    if (kind_capture(kind_find(kind, strlen(kind)), &options, NULL, &o, &err)) {
+    if (capture_take(kind_find(kind, strlen(kind)), &options, NULL, &o, &err)) {
         T_FAIL("%s", err.text);
         return;
     }
