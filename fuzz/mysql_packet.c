@@ -3,7 +3,7 @@
  * the bytes go on). */
 #include <stdint.h>
 
-#include "../tests/serve/sql/double.h"
+#include "../tests/serve/sql/fixture_offline.h"
 #include "serve/mysql/mysql_conn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,25 +37,16 @@ static bool start_tls(void *context)
     return true;
 }
 
-static int no_call(void *context, const struct sql_node *node, const char *path, const char *post_body,
-                   double timeout_s, const struct sql_cancel *cancel, struct bytes *ret, int *ret_status,
-                   struct err *err)
-{
-    (void)context, (void)node, (void)path, (void)post_body, (void)timeout_s, (void)cancel, (void)ret;
-    if (ret_status) *ret_status = 0;
-    return err_set(err, ERR_IO, "not here");
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct double_cluster cluster;
+    static struct fixture fixture;
+    struct err err;
     if (size < 1 || size > 1 << 16) return 0;
-    double_init(&cluster);
-    cluster.backend.node_call = no_call;
-    if (data[0] & 1) double_user_password(&cluster, "root", "x", NULL);
+    fixture_reset(&fixture);
+    if (data[0] & 1) cluster_user_set_password(fixture.sql.cluster, "root", "x", &err);
     struct client client = {data + 1, data + size};
     struct mysql_conn conn = {.io = {&client, read_bytes, write_bytes},
-                              .backend = &cluster.backend,
+                              .cluster = &fixture.sql,
                               .id = 1,
                               .peer = "fuzz",
                               .offers_tls = data[0] & 2,

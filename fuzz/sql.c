@@ -1,28 +1,18 @@
-/* SQL text: lexed, parsed, described and executed over the double. */
+/* SQL text: lexed, parsed, described and executed over a cluster without network. */
 #include <stdint.h>
 
-#include "../tests/serve/sql/double.h"
+#include "../tests/serve/sql/fixture_offline.h"
 #include "serve/sql/sql_execute.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int no_call(void *context, const struct sql_node *node, const char *path, const char *post_body,
-                   double timeout_s, const struct sql_cancel *cancel, struct bytes *ret, int *ret_status,
-                   struct err *err)
-{
-    (void)context, (void)node, (void)path, (void)post_body, (void)timeout_s, (void)cancel, (void)ret;
-    if (ret_status) *ret_status = 0;
-    return err_set(err, ERR_IO, "not here");
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct double_cluster cluster;
+    static struct fixture fixture;
     if (size > 1 << 14) return 0;
-    double_init(&cluster);
-    cluster.backend.node_call = no_call;
+    fixture_reset(&fixture);
     struct sql_session session = {
-        .backend = &cluster.backend, .user = "root", .peer = "127.0.0.1", .may = SQL_MAY_ALL};
+        .cluster = &fixture.sql, .user = "root", .peer = "127.0.0.1", .grants = CLUSTER_ALL};
     struct arena arena = {0};
     struct sql_result result;
     sql_run(&session, (const char *)data, size, &arena, &result);

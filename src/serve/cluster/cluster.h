@@ -67,6 +67,8 @@ int cluster_node_find(struct cluster *c, unsigned role_mask, const char *host, i
 bool cluster_node_is_local(const struct cluster_node *node); /* on this host: its binaries are here */
 /* Another procprof: it collects by itself, and what it has is taken over. */
 bool cluster_node_is_followed(const struct cluster_node *node);
+/* A JVM on this host: the server attaches to it instead of calling its HTTP port. */
+bool cluster_node_is_jvm(const struct cluster_node *node);
 
 /* Adds a node: role, host, port and whatever else is set in *node; the id and the state in it are ignored.
  * ERR_BUSY when a node of that host and port is there already, ERR_INPUT for a host or a port that cannot be.
@@ -136,9 +138,11 @@ enum conf_file cluster_setting_from(struct cluster *c, enum conf_key key); /* 0:
 /* ---- users ---- */
 
 enum cluster_grant {
+    CLUSTER_NONE = 0,
     CLUSTER_LOOK = 1,  /* see nodes and profiles */
     CLUSTER_ACT = 2,   /* collect, enable, heap control: ADMIN EXECUTE */
     CLUSTER_ADMIN = 4, /* nodes, settings, users */
+    CLUSTER_ALL = CLUSTER_LOOK | CLUSTER_ACT | CLUSTER_ADMIN,
 };
 
 struct cluster_user {
@@ -151,7 +155,7 @@ struct cluster_user {
 /* The grants with those they imply: who acts may look, an administrator may do all. */
 static inline unsigned cluster_user_may(const struct cluster_user *user)
 {
-    if (user->grants & CLUSTER_ADMIN) return CLUSTER_LOOK | CLUSTER_ACT | CLUSTER_ADMIN;
+    if (user->grants & CLUSTER_ADMIN) return CLUSTER_ALL;
     return user->grants & CLUSTER_ACT ? user->grants | CLUSTER_LOOK : user->grants;
 }
 

@@ -155,6 +155,11 @@ bool cluster_node_is_followed(const struct cluster_node *n)
     return n->role == CLUSTER_FE && n->port && !n->is_self;
 }
 
+bool cluster_node_is_jvm(const struct cluster_node *n)
+{
+    return n->role == CLUSTER_FE && (n->is_self || !n->port);
+}
+
 /* Letters, digits, '.', '-', '_' of a name; or an IPv6 address. Nothing that could mean something inside a
  * URL. */
 static bool is_host(const char *host)

@@ -218,14 +218,15 @@ bool cluster_user_check_native(struct cluster *c, const char *name, const uint8_
                                const uint8_t salt[20])
 {
     struct cluster_user u = {0};
-    if (cluster_user_get(c, name, &u)) return false;
+    bool known = cluster_user_get(c, name, &u) == 0;
+    if (!known) u.has_password = true; /* an unknown user takes as long as a wrong password */
     if (!u.has_password) return n_answer == 0;
     if (n_answer != 20) return false;
     uint8_t mask[20], once[20], twice[20];
     sha1(salt, 20, u.native_hash, 20, mask);
     for (int i = 0; i < 20; i++) once[i] = answer[i] ^ mask[i];
     sha1(once, 20, "", 0, twice);
-    return CRYPTO_memcmp(twice, u.native_hash, 20) == 0;
+    return CRYPTO_memcmp(twice, u.native_hash, 20) == 0 && known;
 }
 
 bool cluster_is_protected(struct cluster *c)

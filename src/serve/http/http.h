@@ -60,12 +60,10 @@ struct http_answer {
 
 typedef void http_handler(struct http_request *q, struct http_answer *a);
 
-enum { NEED_NOTHING = 0, NEED_LOOK = 1, NEED_ACT = 2, NEED_ADMIN = 4 };
-
 struct http_route {
     const char *method;
     const char *path; /* '#' stands for a number, '@' for a word */
-    unsigned need;
+    unsigned need;    /* enum cluster_grant; all of them */
     http_handler *handle;
     size_t max_body; /* 0: 64 KiB */
 };

@@ -2,7 +2,6 @@
 #include "serve/mysql/mysql_auth.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,44 +103,6 @@ bool mysql_parse_change_user(const void *packet, size_t n, struct mysql_login *l
     return !r.bad;
 }
 
-/* ---- checks ---- */
-
-static void sha1(uint8_t out[20], const void *a, size_t n_a, const void *b, size_t n_b)
-{
-    EVP_MD_CTX *m = EVP_MD_CTX_new();
-    if (!m || !EVP_DigestInit_ex(m, EVP_sha1(), NULL) || !EVP_DigestUpdate(m, a, n_a) ||
-        (n_b && !EVP_DigestUpdate(m, b, n_b)) || !EVP_DigestFinal_ex(m, out, NULL))
-        abort(); /* a libcrypto without SHA-1 cannot speak this protocol */
-    EVP_MD_CTX_free(m);
-}
-
-void mysql_native_hash(const char *password, uint8_t sha1_twice[20])
-{
-    uint8_t once[20];
-    sha1(once, password, strlen(password), NULL, 0);
-    sha1(sha1_twice, once, sizeof once, NULL, 0);
-}
-
-bool mysql_native_check(const struct sql_user *user, const uint8_t *answer, size_t n_answer,
-                        const uint8_t salt[MYSQL_SALT_BYTES])
-{
-    uint8_t mask[20], once[20], twice[20];
-    if (!user->has_password) return n_answer == 0;
-    if (n_answer != 20) return false;
-    sha1(mask, salt, MYSQL_SALT_BYTES, user->sha1_twice, 20);
-    for (size_t i = 0; i < 20; i++) once[i] = answer[i] ^ mask[i];
-    sha1(twice, once, sizeof once, NULL, 0);
-    return !CRYPTO_memcmp(twice, user->sha1_twice, 20);
-}
-
-bool mysql_plain_check(const struct sql_user *user, const char *password)
-{
-    uint8_t twice[20];
-    if (!user->has_password) return !*password;
-    mysql_native_hash(password, twice);
-    return !CRYPTO_memcmp(twice, user->sha1_twice, 20);
-}
-
 /* ---- the conversation ---- */
 
 /* Asks again, for the other plugin's answer; into packet. */
@@ -170,14 +131,14 @@ enum verdict { GOOD, WRONG, GONE };
 
 static enum verdict check(struct mysql_stream *s, const struct mysql_login *l,
                           const uint8_t salt[MYSQL_SALT_BYTES], bool is_tls, bool always_switch,
-                          const struct sql_user *user, bool known, bool *ret_used_password)
+                          struct cluster *cluster, bool *ret_used_password)
 {
     struct buf packet = {0};
     enum verdict verdict = GONE;
     bool native = !*l->plugin || !strcmp(l->plugin, NATIVE), fits = false;
     if (native && !always_switch) {
         *ret_used_password = l->n_answer > 0;
-        fits = mysql_native_check(user, l->answer, l->n_answer, salt);
+        fits = cluster_user_check_native(cluster, l->user, l->answer, l->n_answer, salt);
         verdict = GOOD;
     } else if (is_tls && !strcmp(l->plugin, CACHING_SHA2)) {
         /* Its first answer was made without our salt; the second one is only asked whether it is empty, or a
@@ -185,51 +146,55 @@ static enum verdict check(struct mysql_stream *s, const struct mysql_login *l,
         if (switch_plugin(s, CACHING_SHA2, salt, &packet)) {
             *ret_used_password = packet.len > 1 || (packet.len == 1 && packet.data[0]);
             if (!*ret_used_password) {
-                fits = !user->has_password;
+                fits = cluster_user_check(cluster, l->user, "");
                 verdict = GOOD;
             } else if (ask_password(s, &packet)) {
-                fits = mysql_plain_check(user, buf_cstr(&packet));
+                fits = cluster_user_check(cluster, l->user, buf_cstr(&packet));
                 verdict = GOOD;
             }
         }
     } else if (switch_plugin(s, NATIVE, salt, &packet)) {
         *ret_used_password = packet.len > 0;
-        fits = mysql_native_check(user, (const uint8_t *)packet.data, packet.len, salt);
+        fits = cluster_user_check_native(cluster, l->user, (const uint8_t *)packet.data, packet.len, salt);
         verdict = GOOD;
     }
     if (packet.data) OPENSSL_cleanse(packet.data, packet.cap);
     buf_free(&packet);
-    return verdict == GOOD && !(fits && known) ? WRONG : verdict;
+    return verdict == GOOD && !fits ? WRONG : verdict;
+}
+
+static void login_done(struct cluster *cluster, const char *user, const char *peer, bool good)
+{
+    cluster_login_result(cluster, user, peer, NULL, good);
+    cluster_audit(cluster, user, peer, good ? "ok" : "denied", good ? NULL : CLUSTER_WRONG_PASSWORD,
+                  "MySQL login");
 }
 
 bool mysql_authenticate(struct mysql_stream *s, const struct mysql_login *l,
                         const uint8_t salt[MYSQL_SALT_BYTES], bool is_tls, bool always_switch,
                         struct sql_session *session)
 {
-    const struct sql_backend *b = session->backend;
-    struct arena arena = {0};
-    struct sql_user user = {.has_password = true}; /* nobody's: no answer fits it */
-    struct err err;
+    struct cluster *cluster = session->cluster->cluster;
+    struct cluster_user user;
     char text[256];
-    bool known = !b->user_find(b->context, l->user, &arena, &user, &err), used_password = false;
-    if (!known) user = (struct sql_user){.has_password = true};
+    bool used_password = false;
     enum verdict verdict = WRONG;
-    if (!b->login_allowed(b->context, l->user, session->peer)) {
+    if (!cluster_login_allowed(cluster, l->user, session->peer)) {
         snprintf(text, sizeof text, "Access denied for user '%s': too many failed logins, wait a little",
                  l->user);
     } else {
-        verdict = check(s, l, salt, is_tls, always_switch, &user, known, &used_password);
-        if (verdict != GONE) b->login_done(b->context, l->user, session->peer, verdict == GOOD);
+        verdict = check(s, l, salt, is_tls, always_switch, cluster, &used_password);
+        if (verdict == GOOD && cluster_user_get(cluster, l->user, &user)) verdict = WRONG; /* just dropped */
+        if (verdict != GONE) login_done(cluster, l->user, session->peer, verdict == GOOD);
         snprintf(text, sizeof text, "Access denied for user '%s' (using password: %s)", l->user,
                  used_password ? "YES" : "NO");
     }
     if (verdict == GOOD) {
         snprintf(session->user, sizeof session->user, "%s", l->user);
-        session->may = user.may;
+        session->grants = user.grants;
     } else if (verdict == WRONG) {
         mysql_write_error(s, SQL_ERROR_ACCESS, "28000", text);
         mysql_flush(s);
     }
-    arena_free(&arena);
     return verdict == GOOD;
 }

@@ -40,14 +40,8 @@ bool mysql_parse_login(const void *packet, size_t n, struct mysql_login *ret_log
 bool mysql_parse_change_user(const void *packet, size_t n,
                              struct mysql_login *ret_login); /* behind its command byte */
 
-void mysql_native_hash(const char *password, uint8_t sha1_twice[20]);
-/* answer == SHA1(password) xor SHA1(salt, SHA1(SHA1(password)))? An empty answer fits only no password. */
-bool mysql_native_check(const struct sql_user *user, const uint8_t *answer, size_t n_answer,
-                        const uint8_t salt[MYSQL_SALT_BYTES]);
-bool mysql_plain_check(const struct sql_user *user, const char *password);
-
 /* The whole conversation after the login packet; sends the error itself when it ends badly. On success
- * session's user and may are set. */
+ * session's user and grants are set. */
 bool mysql_authenticate(struct mysql_stream *s, const struct mysql_login *login,
                         const uint8_t salt[MYSQL_SALT_BYTES], bool is_tls, bool always_switch,
                         struct sql_session *session);

@@ -104,13 +104,9 @@ static bool change_user(struct conn *c)
 /* Grants count from the moment they are given or taken; a dropped user is gone. */
 static bool refresh_grants(struct conn *c)
 {
-    struct arena arena = {0};
-    struct sql_user user;
-    struct err err;
-    const struct sql_backend *b = c->options->backend;
-    bool there = !b->user_find(b->context, c->session.user, &arena, &user, &err);
-    if (there) c->session.may = user.may;
-    arena_free(&arena);
+    struct cluster_user user;
+    bool there = !cluster_user_get(c->session.cluster->cluster, c->session.user, &user);
+    if (there) c->session.grants = user.grants;
     return there;
 }
 
@@ -229,7 +225,7 @@ void mysql_conn_run(const struct mysql_conn *options)
 {
     struct conn c = {.options = options,
                      .stream.io = options->io,
-                     .session = {.backend = options->backend,
+                     .session = {.cluster = options->cluster,
                                  .connection_id = options->id,
                                  .offers_tls = options->offers_tls,
                                  .connections = options->connections,

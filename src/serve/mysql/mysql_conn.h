@@ -8,7 +8,7 @@
 
 struct mysql_conn {
     struct mysql_io io;
-    const struct sql_backend *backend;
+    const struct sql_cluster *cluster;
     uint32_t id;
     char peer[64];
     bool offers_tls;

@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "serve/mysql/mysql_conn.h"
 #include "serve/sql/sql_cluster.h"
+#include "symbol/symbol.h"
 
 enum { WRITE_LIMIT_MS = 60000 };
 
@@ -40,8 +41,7 @@ struct client {
 };
 
 struct mysql_server {
-    const struct sql_backend *backend;
-    struct sql_cluster *own_backend; /* when it was made from a cluster */
+    struct sql_cluster sql; /* never changes; the symboliser and the text are ours */
     SSL_CTX *tls;
     pthread_t thread;
     int wake_fd;
@@ -260,7 +260,7 @@ static void accept_client(struct mysql_server *s, int listen_fd)
     c->server = s;
     c->fd = fd;
     c->conn = (struct mysql_conn){.io = {.context = c, .read = socket_read, .write = socket_write},
-                                  .backend = s->backend,
+                                  .cluster = &s->sql,
                                   .offers_tls = s->tls != NULL,
                                   .start_tls = socket_start_tls,
                                   .idle_limit_s = s->idle_limit_s,
@@ -339,11 +339,17 @@ static int load_tls(const struct mysql_options *o, SSL_CTX **ret, struct err *er
     return err_set(err, ERR_INPUT, "%s: cannot be used for TLS: %s", file, why);
 }
 
-int mysql_server_start_backend(const struct sql_backend *backend, const struct mysql_options *o,
-                               struct mysql_server **ret_server, struct err *err)
+static void free_sql(struct mysql_server *s)
+{
+    symbolizer_free(s->sql.symbols);
+    mem_free((char *)s->sql.snapshot_dir);
+}
+
+int mysql_server_start(struct cluster *cluster, const struct mysql_options *o,
+                       struct mysql_server **ret_server, struct err *err)
 {
     struct mysql_server *s = mem_zalloc(sizeof *s);
-    *s = (struct mysql_server){.backend = backend,
+    *s = (struct mysql_server){.sql = {.cluster = cluster, .store = o->store, .collector = o->collector},
                                .max_clients = o->max_clients ? o->max_clients : 512,
                                .idle_limit_s = (int)o->idle_limit_s,
                                .connections = {.context = s, .list = list_clients, .kill = kill_client},
@@ -352,6 +358,8 @@ int mysql_server_start_backend(const struct sql_backend *backend, const struct m
                                .wake_fd = -1};
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
+    if (o->snapshot_dir) s->sql.snapshot_dir = mem_strdup(o->snapshot_dir);
+    s->sql.symbols = symbolizer_new(&(struct symbol_options){.search = o->symbol_search});
     int rc = load_tls(o, &s->tls, err);
     if (!rc)
         rc = (o->port_is_wish ? listen_near : listen_on)(&for_mysql, o->host ? o->host : "127.0.0.1", o->port,
@@ -364,23 +372,11 @@ int mysql_server_start_backend(const struct sql_backend *backend, const struct m
         *ret_server = s;
         return 0;
     }
+    free_sql(s);
     if (s->listen_fd >= 0) close(s->listen_fd);
     if (s->wake_fd >= 0) close(s->wake_fd);
     SSL_CTX_free(s->tls);
     mem_free(s);
-    return rc;
-}
-
-int mysql_server_start(struct cluster *cluster, const struct mysql_options *options,
-                       struct mysql_server **ret_server, struct err *err)
-{
-    struct sql_cluster *own = sql_cluster_new(cluster, options->store, options->collector,
-                                              options->snapshot_dir, options->symbol_search);
-    int rc = mysql_server_start_backend(sql_cluster_backend(own), options, ret_server, err);
-    if (rc)
-        sql_cluster_free(own);
-    else
-        (*ret_server)->own_backend = own;
     return rc;
 }
 
@@ -440,7 +436,7 @@ void mysql_server_stop(struct mysql_server *s)
     if (s->listen_fd >= 0) close(s->listen_fd);
     close(s->wake_fd);
     SSL_CTX_free(s->tls);
-    sql_cluster_free(s->own_backend);
+    free_sql(s);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     mem_free(s);

@@ -3,8 +3,9 @@
 #ifndef SERVE_MYSQL_MYSQL_SERVER_H
 #define SERVE_MYSQL_MYSQL_SERVER_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
-#include "serve/sql/sql_backend.h"
 
 struct cluster;
 struct collector;
@@ -24,13 +25,9 @@ struct mysql_options {                /* all zero: the defaults */
     const char *const *symbol_search; /* folders with binaries and debug files, NULL-ended; may be NULL */
 };
 
-/* Over the server's cluster (sql_cluster.c), which must outlive it. */
+/* The cluster, and the store and the collector of the options, must outlive the server. */
 int mysql_server_start(struct cluster *cluster, const struct mysql_options *options,
                        struct mysql_server **ret_server, struct err *err);
-
-/* Over any backend: the tests' double. *backend must outlive the server. */
-int mysql_server_start_backend(const struct sql_backend *backend, const struct mysql_options *options,
-                               struct mysql_server **ret_server, struct err *err);
 
 int mysql_server_port(const struct mysql_server *server);
 

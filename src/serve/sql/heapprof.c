@@ -14,6 +14,8 @@
 #include "report/jeprof_dot.h"
 #include "report/name_places.h"
 #include "report/symbolize.h"
+#include "serve/collector/node_request.h"
+#include "serve/sql/heapprof_jvm.h"
 #include "serve/sql/heapprof_snapshot.h"
 #include "serve/sql/heapprof_starrocks.h"
 #include "symbol/demangle/demangle.h"
@@ -63,11 +65,12 @@ static double time_left_s(const struct heapprof *prof)
 static int request(struct call *c, const char *path, const char *post_body, double limit_s, struct bytes *ret,
                    int *ret_status)
 {
-    const struct sql_backend *b = c->prof->backend;
+    const struct sql_cancel *cancel = c->prof->cancel;
     double left_s = time_left_s(c->prof);
     int status = 0;
-    int rc = b->node_call(b->context, c->prof->node, path, post_body, limit_s < left_s ? limit_s : left_s,
-                          c->prof->cancel, ret, &status, c->err);
+    int rc = node_request_until(c->prof->cluster->cluster, c->prof->node->id, path, post_body,
+                                limit_s < left_s ? limit_s : left_s, cancel ? cancel->is_asked : NULL,
+                                cancel ? cancel->context : NULL, ret, &status, c->err);
     if (ret_status) *ret_status = status;
     return rc;
 }
@@ -91,7 +94,7 @@ static int control(struct call *c, const char *verb, struct bytes *ret)
 /* procprof's own endpoint first; a real StarRocks BE does not have it, but runs scripts itself. */
 static int press(struct call *c, const char *verb, const char *method)
 {
-    if (c->prof->node->is_jvm)
+    if (cluster_node_is_jvm(c->prof->node))
         return err_set(c->err, ERR_UNSUPPORTED,
                        "A JVM has no such switch: it is sampled while a profile is taken.");
     struct bytes reply = {0};
@@ -99,7 +102,7 @@ static int press(struct call *c, const char *verb, const char *method)
     int rc = control(c, verb, &reply);
     bytes_free(&reply);
     if (rc == 404 && !c->class->is_capture && method) {
-        rc = starrocks_heap_call(c->prof->backend, c->prof->node, method, time_left_s(c->prof),
+        rc = starrocks_heap_call(c->prof->cluster->cluster, c->prof->node->id, method, time_left_s(c->prof),
                                  c->prof->cancel, &printed, c->err);
         buf_free(&printed);
     } else if (rc) {
@@ -134,7 +137,7 @@ static bool says_on(const struct bytes *reply)
 
 static int method_has_enable(struct call *c)
 {
-    if (c->prof->node->is_jvm) {
+    if (cluster_node_is_jvm(c->prof->node)) {
         *c->ret = script_bool(false);
         return 0;
     }
@@ -144,8 +147,8 @@ static int method_has_enable(struct call *c)
     bool on = !rc && says_on(&reply);
     bytes_free(&reply);
     if (rc == 404 && !c->class->is_capture) {
-        rc = starrocks_heap_call(c->prof->backend, c->prof->node, "has_enable", time_left_s(c->prof),
-                                 c->prof->cancel, &printed, c->err);
+        rc = starrocks_heap_call(c->prof->cluster->cluster, c->prof->node->id, "has_enable",
+                                 time_left_s(c->prof), c->prof->cancel, &printed, c->err);
         on = !rc && printed.len >= 4 && !memcmp(printed.data, "true", 4);
         buf_free(&printed);
     } else if (rc) {
@@ -225,7 +228,7 @@ static int take(struct call *c, double seconds, struct bytes *ret)
 
 static int need_dir(struct call *c)
 {
-    if (c->prof->backend->snapshot_dir) return 0;
+    if (c->prof->cluster->snapshot_dir) return 0;
     return err_set(c->err, ERR_UNSUPPORTED, "this server keeps no snapshots");
 }
 
@@ -288,9 +291,9 @@ static int read_profile(struct call *c, const struct bytes *bytes, const char *n
 
 static int name_profile(struct call *c, struct profile *p)
 {
-    struct symbolizer *symbols = c->prof->backend->symbols;
+    struct symbolizer *symbols = c->prof->cluster->symbols;
     int rc = symbols ? profile_symbolize(p, symbols, NULL, c->err) : 0;
-    if (!rc && !c->prof->node->is_jvm) name_remotely(c, p);
+    if (!rc && !cluster_node_is_jvm(c->prof->node)) name_remotely(c, p);
     return rc;
 }
 
@@ -334,7 +337,7 @@ static int draw_top(struct call *c, struct profile *p, long n_lines)
 {
     int rc = name_profile(c, p);
     if (rc) return rc;
-    profile_name_places(p, c->prof->backend->symbols);
+    profile_name_places(p, c->prof->cluster->symbols);
     struct jeprof_stacks stacks = {0};
     struct jeprof_totals totals;
     struct buf out = {0};
@@ -356,15 +359,14 @@ static int draw_top(struct call *c, struct profile *p, long n_lines)
 /* A JVM is sampled while somebody asks, its heap too. */
 static int take_jvm(struct call *c, double seconds, struct profile **ret)
 {
-    const struct sql_backend *b = c->prof->backend;
-    if (!b->jvm_profile) return err_set(c->err, ERR_UNSUPPORTED, "JVMs are not looked at here");
-    int rc = b->jvm_profile(b->context, c->prof->node, c->class->type,
-                            seconds > 0 ? seconds : DEFAULT_SECONDS, c->prof->cancel, ret, c->err);
+    if (seconds <= 0) seconds = DEFAULT_SECONDS;
+    int rc = heapprof_jvm(c->prof->cluster->cluster, c->prof->node->id, c->class->type, seconds,
+                          c->prof->cancel, ret, c->err);
     for (double waited_s = 0; rc == ERR_BUSY && waited_s < BUSY_LIMIT_S && may_wait(c, seconds);
          waited_s += 0.5) {
         clock_sleep_ns(500000000);
-        rc = b->jvm_profile(b->context, c->prof->node, c->class->type,
-                            seconds > 0 ? seconds : DEFAULT_SECONDS, c->prof->cancel, ret, c->err);
+        rc = heapprof_jvm(c->prof->cluster->cluster, c->prof->node->id, c->class->type, seconds,
+                          c->prof->cancel, ret, c->err);
     }
     return rc;
 }
@@ -373,8 +375,8 @@ static int fresh(struct call *c, double seconds, struct profile **ret)
 {
     struct bytes bytes = {0};
     char name[64];
-    if (c->prof->node->is_jvm) return take_jvm(c, seconds, ret);
-    snprintf(name, sizeof name, "node %llu", (unsigned long long)c->prof->node->id);
+    if (cluster_node_is_jvm(c->prof->node)) return take_jvm(c, seconds, ret);
+    snprintf(name, sizeof name, "node %d", (int)c->prof->node->id);
     int rc = take(c, seconds, &bytes);
     if (!rc) rc = read_profile(c, &bytes, name, ret);
     bytes_free(&bytes);
@@ -388,7 +390,7 @@ static int stored(struct call *c, size_t argument, struct profile **ret)
     int rc = argument_string(c, argument, &name);
     if (!rc) rc = need_dir(c);
     if (!rc)
-        rc = snapshot_read(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, name, &bytes,
+        rc = snapshot_read(c->prof->cluster->snapshot_dir, c->class->type, c->prof->node->id, name, &bytes,
                            c->err);
     if (!rc) rc = read_profile(c, &bytes, name, ret);
     bytes_free(&bytes);
@@ -426,7 +428,7 @@ static int method_snapshot(struct call *c)
     double seconds = 0;
     int rc = need_dir(c);
     if (!rc && c->class->is_capture) rc = seconds_argument(c, 0, &seconds);
-    if (!rc && c->prof->node->is_jvm) {
+    if (!rc && cluster_node_is_jvm(c->prof->node)) {
         struct buf proto = {0};
         rc = take_jvm(c, seconds, &p);
         if (!rc) format_write_proto(p, &proto);
@@ -438,7 +440,7 @@ static int method_snapshot(struct call *c)
         if (!rc) rc = read_profile(c, &bytes, c->class->endpoint, &p); /* an error page is not a profile */
     }
     if (!rc)
-        rc = snapshot_store(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, &bytes,
+        rc = snapshot_store(c->prof->cluster->snapshot_dir, c->class->type, c->prof->node->id, &bytes,
                             c->arena, &path, c->err);
     if (!rc) *c->ret = script_string(c->arena, path, strlen(path));
     profile_free(p);
@@ -452,7 +454,7 @@ static int method_snapshots(struct call *c)
     int rc = need_dir(c);
     if (rc) return rc;
     size_t n =
-        snapshot_list(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, c->arena, &paths);
+        snapshot_list(c->prof->cluster->snapshot_dir, c->class->type, c->prof->node->id, c->arena, &paths);
     *c->ret = script_list(c->arena);
     for (size_t i = 0; i < n; i++)
         script_list_add(c->arena, *c->ret, script_string(c->arena, paths[i], strlen(paths[i])));
@@ -465,7 +467,7 @@ static int method_remove(struct call *c)
     int rc = argument_string(c, 0, &name);
     if (!rc) rc = need_dir(c);
     if (!rc)
-        rc = snapshot_remove(c->prof->backend->snapshot_dir, c->class->type, c->prof->node->id, name, c->err);
+        rc = snapshot_remove(c->prof->cluster->snapshot_dir, c->class->type, c->prof->node->id, name, c->err);
     return rc ? rc : instance(c);
 }
 

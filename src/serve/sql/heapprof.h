@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 #include "serve/script/script.h"
-#include "serve/sql/sql_backend.h"
+#include "serve/sql/sql_cluster.h"
 
 struct heapprof {
-    const struct sql_backend *backend;
-    const struct sql_node *node;
+    const struct sql_cluster *cluster;
+    const struct cluster_node *node;
     int64_t deadline_ns;             /* on the monotonic clock */
     const struct sql_cancel *cancel; /* may be NULL */
 };

@@ -13,9 +13,9 @@
 
 enum { MAX_PREFIX = 64, MAX_SNAPSHOT_BYTES = 1 << 30 };
 
-static void make_prefix(char prefix[MAX_PREFIX], const char *type, uint64_t node_id)
+static void make_prefix(char prefix[MAX_PREFIX], const char *type, int32_t node_id)
 {
-    snprintf(prefix, MAX_PREFIX, "%s_profile.%llu.", type, (unsigned long long)node_id);
+    snprintf(prefix, MAX_PREFIX, "%s_profile.%d.", type, (int)node_id);
 }
 
 /* PREFIX YYYYmmdd-HHMMSS . NNN, and nothing else. */
@@ -30,7 +30,7 @@ static bool is_snapshot(const char *name, const char *prefix)
     return digits > 0 && digits < 10 && !rest[16 + digits];
 }
 
-size_t snapshot_list(const char *dir, const char *type, uint64_t node_id, struct arena *arena,
+size_t snapshot_list(const char *dir, const char *type, int32_t node_id, struct arena *arena,
                      const char ***ret_paths)
 {
     char prefix[MAX_PREFIX];
@@ -48,7 +48,7 @@ size_t snapshot_list(const char *dir, const char *type, uint64_t node_id, struct
     return n_paths;
 }
 
-int snapshot_store(const char *dir, const char *type, uint64_t node_id, const struct bytes *bytes,
+int snapshot_store(const char *dir, const char *type, int32_t node_id, const struct bytes *bytes,
                    struct arena *arena, const char **ret_path, struct err *err)
 {
     char prefix[MAX_PREFIX], stamp[32];
@@ -72,7 +72,7 @@ int snapshot_store(const char *dir, const char *type, uint64_t node_id, const st
 }
 
 /* The full path of a snapshot that was named by path or by name alone. */
-static int resolve(const char *dir, const char *type, uint64_t node_id, const char *name, char *path,
+static int resolve(const char *dir, const char *type, int32_t node_id, const char *name, char *path,
                    size_t n_path, struct err *err)
 {
     char prefix[MAX_PREFIX];
@@ -86,7 +86,7 @@ static int resolve(const char *dir, const char *type, uint64_t node_id, const ch
     return 0;
 }
 
-int snapshot_read(const char *dir, const char *type, uint64_t node_id, const char *name,
+int snapshot_read(const char *dir, const char *type, int32_t node_id, const char *name,
                   struct bytes *ret_bytes, struct err *err)
 {
     char path[4096];
@@ -95,7 +95,7 @@ int snapshot_read(const char *dir, const char *type, uint64_t node_id, const cha
     return rc;
 }
 
-int snapshot_remove(const char *dir, const char *type, uint64_t node_id, const char *name, struct err *err)
+int snapshot_remove(const char *dir, const char *type, int32_t node_id, const char *name, struct err *err)
 {
     char path[4096];
     int rc = resolve(dir, type, node_id, name, path, sizeof path, err);

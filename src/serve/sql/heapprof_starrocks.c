@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/collector/node_request.h"
+
 #define EXECUTE_COMMAND_PATH "/PInternalService/execute_command"
 
 /* The text of "key":"..." (or of the first in "key":["..."]) in a JSON object, unescaped; brpc writes plain
@@ -40,32 +42,30 @@ static bool json_string(const char *json, size_t len, const char *key, struct bu
     return at < end;
 }
 
-int starrocks_heap_call(const struct sql_backend *backend, const struct sql_node *node, const char *method,
-                        double timeout_s, const struct sql_cancel *cancel, struct buf *printed,
-                        struct err *err)
+int starrocks_heap_call(struct cluster *cluster, int32_t node_id, const char *method, double timeout_s,
+                        const struct sql_cancel *cancel, struct buf *printed, struct err *err)
 {
     char body[256];
     struct bytes reply = {0};
     snprintf(body, sizeof body,
              "{\"command\":\"execute_script\",\"params\":\"System.print(HeapProf.getInstance().%s())\"}",
              method);
-    int rc = backend->node_call(backend->context, node, EXECUTE_COMMAND_PATH, body, timeout_s, cancel, &reply,
+    int rc = node_request_until(cluster, node_id, EXECUTE_COMMAND_PATH, body, timeout_s,
+                                cancel ? cancel->is_asked : NULL, cancel ? cancel->context : NULL, &reply,
                                 NULL, err);
     if (rc) {
-        err_prefix(err, "node %llu has no heap switch (neither libprocprof nor a StarRocks BE answers)",
-                   (unsigned long long)node->id);
+        err_prefix(err, "node %d has no heap switch (neither libprocprof nor a StarRocks BE answers)",
+                   (int)node_id);
         return rc;
     }
     size_t before = printed->len;
     struct buf refusal = {0};
     if (json_string((const char *)reply.data, reply.len, "error_msgs", &refusal))
-        rc = err_set(err, ERR_IO, "node %llu: %.200s", (unsigned long long)node->id, buf_cstr(&refusal));
+        rc = err_set(err, ERR_IO, "node %d: %.200s", (int)node_id, buf_cstr(&refusal));
     else if (!json_string((const char *)reply.data, reply.len, "result", printed))
-        rc = err_set(err, ERR_INPUT, "node %llu: its answer to execute_command has no result",
-                     (unsigned long long)node->id);
+        rc = err_set(err, ERR_INPUT, "node %d: its answer to execute_command has no result", (int)node_id);
     else if (strstr(buf_cstr(printed) + before, " error: "))
-        rc = err_set(err, ERR_IO, "node %llu: %.200s", (unsigned long long)node->id,
-                     buf_cstr(printed) + before);
+        rc = err_set(err, ERR_IO, "node %d: %.200s", (int)node_id, buf_cstr(printed) + before);
     buf_free(&refusal);
     bytes_free(&reply);
     return rc;

@@ -5,11 +5,10 @@
 #define SERVE_SQL_HEAPPROF_STARROCKS_H
 
 #include "base/buf.h"
-#include "serve/sql/sql_backend.h"
+#include "serve/sql/sql_cluster.h"
 
 /* Runs HeapProf.getInstance().METHOD() on the node; what it printed is appended to printed. */
-int starrocks_heap_call(const struct sql_backend *backend, const struct sql_node *node, const char *method,
-                        double timeout_s, const struct sql_cancel *cancel, struct buf *printed,
-                        struct err *err);
+int starrocks_heap_call(struct cluster *cluster, int32_t node_id, const char *method, double timeout_s,
+                        const struct sql_cancel *cancel, struct buf *printed, struct err *err);
 
 #endif

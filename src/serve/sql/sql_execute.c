@@ -28,7 +28,7 @@ static void fail(struct sql_result *r, struct arena *arena, const struct err *er
 
 static const char *grant_names(unsigned any_of)
 {
-    return any_of & SQL_MAY_LOOK ? "OPERATE, NODE" : any_of & SQL_MAY_ACT ? "OPERATE" : "GRANT";
+    return any_of & CLUSTER_LOOK ? "OPERATE, NODE" : any_of & CLUSTER_ACT ? "OPERATE" : "GRANT";
 }
 
 static unsigned needs(const struct sql_statement *st, const char **ret_privilege)
@@ -36,29 +36,29 @@ static unsigned needs(const struct sql_statement *st, const char **ret_privilege
     switch (st->kind) {
     case SQL_EXECUTE_SCRIPT:
         *ret_privilege = "OPERATE";
-        return SQL_MAY_ACT;
+        return CLUSTER_ACT;
     case SQL_SHOW:
         if (st->show > SQL_SHOW_CONFIG && st->show != SQL_SHOW_USERS &&
             !(st->show == SQL_SHOW_GRANTS && st->name))
             return 0;
-        unsigned any_of = st->show == SQL_SHOW_CONFIG   ? SQL_MAY_ACT
-                          : st->show >= SQL_SHOW_GRANTS ? SQL_MAY_ADMIN
-                                                        : SQL_MAY_LOOK | SQL_MAY_ACT;
+        unsigned any_of = st->show == SQL_SHOW_CONFIG   ? CLUSTER_ACT
+                          : st->show >= SQL_SHOW_GRANTS ? CLUSTER_ADMIN
+                                                        : CLUSTER_LOOK | CLUSTER_ACT;
         *ret_privilege = grant_names(any_of);
         return any_of;
     case SQL_ADD_NODE:
     case SQL_DROP_NODE:
         *ret_privilege = "NODE (with administration)";
-        return SQL_MAY_ADMIN;
+        return CLUSTER_ADMIN;
     case SQL_SET_CONFIG:
         *ret_privilege = "OPERATE (with administration)";
-        return SQL_MAY_ADMIN;
+        return CLUSTER_ADMIN;
     case SQL_CREATE_USER:
     case SQL_DROP_USER:
     case SQL_GRANT:
     case SQL_REVOKE:
         *ret_privilege = "GRANT";
-        return SQL_MAY_ADMIN;
+        return CLUSTER_ADMIN;
     default:
         return 0;
     }
@@ -105,7 +105,7 @@ static void deny(struct sql_session *s, const struct sql_statement *st, const ch
                      "operation. Please ask the admin "
                      "to grant permission(s).",
                      privilege);
-    s->backend->audit(s->backend->context, s->user, s->peer, "denied", statement_name(st), "", r->text);
+    sql_audit(s->cluster->cluster, s->user, s->peer, "denied", statement_name(st), "", r->text);
 }
 
 /* ---- users ---- */
@@ -125,23 +125,22 @@ static bool parse_hash(const char *text, uint8_t hash[20])
 static int put_password(struct sql_session *s, const struct sql_statement *st, const char *name,
                         struct err *err)
 {
-    const struct sql_backend *b = s->backend;
+    struct cluster *cluster = s->cluster->cluster;
     uint8_t hash[20];
-    if (!st->password_is_hash) return b->user_password(b->context, name, st->password, err);
+    if (!st->password_is_hash) return cluster_user_set_password(cluster, name, st->password, err);
     if (!parse_hash(st->password, hash))
         return err_set(err, ERR_INPUT,
                        "Getting analyzing error. Detail message: Password hash should be '*' and 40 "
                        "hexadecimal digits.");
-    return b->user_password_hash(b->context, name, hash, err);
+    return cluster_user_set_password_hash(cluster, name, hash, err);
 }
 
-static int user_statement(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
-                          struct err *err)
+static int user_statement(struct sql_session *s, const struct sql_statement *st, struct err *err)
 {
-    const struct sql_backend *b = s->backend;
+    struct cluster *cluster = s->cluster->cluster;
     const char *name = st->name ? st->name : s->user;
-    struct sql_user user;
-    bool exists = !b->user_find(b->context, name, arena, &user, err);
+    struct cluster_user user;
+    bool exists = !cluster_user_get(cluster, name, &user);
     if (st->kind == SQL_CREATE_USER) {
         if (exists && st->if_exists) return 0;
         if (exists)
@@ -149,13 +148,12 @@ static int user_statement(struct sql_session *s, const struct sql_statement *st,
                            "Getting analyzing error. Detail message: Operation CREATE USER failed for "
                            "'%s'@'%%' : user already exists.",
                            name);
-        int rc = b->user_create(b->context, name, err);
+        int rc = cluster_user_create(cluster, name, "", st->grants, err);
         if (rc) return rc;
         if (st->password) rc = put_password(s, st, name, err);
-        if (!rc && st->may) rc = b->user_grants(b->context, name, st->may, err);
         if (rc) { /* never a user without the password that was asked for */
             struct err ignored;
-            b->user_drop(b->context, name, &ignored);
+            cluster_user_drop(cluster, name, &ignored);
         }
         return rc;
     }
@@ -165,11 +163,11 @@ static int user_statement(struct sql_session *s, const struct sql_statement *st,
                        "Getting analyzing error. Detail message: cannot find user '%s'@'%%'!", name);
     switch (st->kind) {
     case SQL_DROP_USER:
-        return b->user_drop(b->context, name, err);
+        return cluster_user_drop(cluster, name, err);
     case SQL_GRANT:
-        return b->user_grants(b->context, name, user.may | st->may, err);
+        return cluster_user_set_grants(cluster, name, user.grants | st->grants, err);
     case SQL_REVOKE:
-        return b->user_grants(b->context, name, user.may & ~st->may, err);
+        return cluster_user_set_grants(cluster, name, user.grants & ~st->grants, err);
     default:
         return put_password(s, st, name, err);
     }
@@ -180,15 +178,16 @@ static int user_statement(struct sql_session *s, const struct sql_statement *st,
 static int change_nodes(struct sql_session *s, const struct sql_statement *st, struct sql_result *r,
                         struct err *err)
 {
-    const struct sql_backend *b = s->backend;
+    struct cluster *cluster = s->cluster->cluster;
     for (size_t i = 0; i < st->n_addresses; i++) {
         const struct sql_address *a = &st->addresses[i];
         char target[300];
         snprintf(target, sizeof target, "%s:%d", a->host, a->port);
-        int rc = st->kind == SQL_ADD_NODE ? b->node_add(b->context, st->node_kind, a->host, a->port,
-                                                        st->properties, st->n_properties, err)
-                                          : b->node_drop(b->context, st->node_kind, a->host, a->port, err);
-        b->audit(b->context, s->user, s->peer, statement_name(st), target, "", rc ? err->text : NULL);
+        int rc = st->kind == SQL_ADD_NODE ? sql_node_add(cluster, st->role, a->host, a->port, st->properties,
+                                                         st->n_properties, err)
+                                          : sql_node_drop(cluster, st->role, a->host, a->port, err);
+        sql_audit(s->cluster->cluster, s->user, s->peer, statement_name(st), target, "",
+                  rc ? err->text : NULL);
         if (rc) return rc;
         r->n_affected++;
     }
@@ -197,11 +196,11 @@ static int change_nodes(struct sql_session *s, const struct sql_statement *st, s
 
 static int change_settings(struct sql_session *s, const struct sql_statement *st, struct err *err)
 {
-    const struct sql_backend *b = s->backend;
+    struct cluster *cluster = s->cluster->cluster;
     for (size_t i = 0; i < st->n_properties; i++) {
-        int rc = b->setting_set(b->context, st->properties[i].key, st->properties[i].value, err);
-        b->audit(b->context, s->user, s->peer, statement_name(st), st->properties[i].key,
-                 st->properties[i].value, rc ? err->text : NULL);
+        int rc = cluster_setting_set(cluster, st->properties[i].key, st->properties[i].value, true, err);
+        sql_audit(s->cluster->cluster, s->user, s->peer, statement_name(st), st->properties[i].key,
+                  st->properties[i].value, rc ? err->text : NULL);
         if (rc) return rc;
     }
     return 0;
@@ -211,7 +210,7 @@ static int change_settings(struct sql_session *s, const struct sql_statement *st
 static void kill_connection(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
                             struct sql_result *r)
 {
-    bool may_others = s->may & (SQL_MAY_ACT | SQL_MAY_ADMIN);
+    bool may_others = s->grants & (CLUSTER_ACT | CLUSTER_ADMIN);
     const struct sql_connections *all = s->connections;
     bool done =
         all && st->connection_id <= UINT32_MAX &&
@@ -221,7 +220,7 @@ static void kill_connection(struct sql_session *s, const struct sql_statement *s
     if (!done)
         sql_result_error(r, arena, SQL_ERROR_NO_SUCH_THREAD, "HY000", "Unknown thread id: %llu",
                          (unsigned long long)st->connection_id);
-    s->backend->audit(s->backend->context, s->user, s->peer, "kill", target, "", done ? NULL : r->text);
+    sql_audit(s->cluster->cluster, s->user, s->peer, "kill", target, "", done ? NULL : r->text);
 }
 
 bool sql_use(struct sql_session *s, const char *name)
@@ -252,12 +251,12 @@ static void execute(struct sql_session *s, const struct sql_statement *st, struc
     int rc = 0;
     bool own_password = (st->kind == SQL_SET_PASSWORD || st->kind == SQL_ALTER_USER) &&
                         (!st->name || !strcmp(st->name, s->user));
-    unsigned may = needs(st, &privilege);
+    unsigned any_of = needs(st, &privilege);
     if ((st->kind == SQL_SET_PASSWORD || st->kind == SQL_ALTER_USER) && !own_password) {
-        may = SQL_MAY_ADMIN;
+        any_of = CLUSTER_ADMIN;
         privilege = "GRANT";
     }
-    if (may && !(s->may & (may | SQL_MAY_ADMIN))) {
+    if (any_of && !(s->grants & (any_of | CLUSTER_ADMIN))) {
         deny(s, st, privilege, arena, r);
         return;
     }
@@ -275,10 +274,10 @@ static void execute(struct sql_session *s, const struct sql_statement *st, struc
         sql_table_init(&r->table, arena);
         r->kind = SQL_RESULT_TABLE;
         if (st->query) {
-            unsigned any_of = 0;
-            rc = sql_query(s, st->query, false, &r->table, &any_of, &err);
-            if (any_of) {
-                deny(s, st, grant_names(any_of), arena, r);
+            unsigned missing = 0;
+            rc = sql_query(s, st->query, false, &r->table, &missing, &err);
+            if (missing) {
+                deny(s, st, grant_names(missing), arena, r);
                 return;
             }
             if (rc && is_interrupted(s)) {
@@ -310,9 +309,9 @@ static void execute(struct sql_session *s, const struct sql_statement *st, struc
         rc = change_settings(s, st, &err);
         break;
     default:
-        rc = user_statement(s, st, arena, &err);
-        s->backend->audit(s->backend->context, s->user, s->peer, statement_name(st),
-                          st->name ? st->name : s->user, "", rc ? err.text : NULL);
+        rc = user_statement(s, st, &err);
+        sql_audit(s->cluster->cluster, s->user, s->peer, statement_name(st), st->name ? st->name : s->user,
+                  "", rc ? err.text : NULL);
     }
     if (rc) fail(r, arena, &err);
 }
@@ -354,7 +353,7 @@ void sql_describe(struct sql_session *s, const struct sql_statement *st, struct 
         rc = sql_query(s, st->query, true, t, &any_of, &err);
     else if (st->kind == SQL_SELECT)
         rc = sql_select(s, st, true, t, &err);
-    else if (st->kind == SQL_SHOW && (s->may || st->show > SQL_SHOW_CONFIG))
+    else if (st->kind == SQL_SHOW && (s->grants || st->show > SQL_SHOW_CONFIG))
         rc = sql_show(s, st, t, &err);
     else if (st->kind == SQL_EXECUTE_SCRIPT)
         sql_table_columns(t, st->target == SQL_TARGET_FRONTEND ||

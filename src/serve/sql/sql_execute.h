@@ -6,7 +6,7 @@
 #ifndef SERVE_SQL_SQL_EXECUTE_H
 #define SERVE_SQL_SQL_EXECUTE_H
 
-#include "serve/sql/sql_backend.h"
+#include "serve/sql/sql_cluster.h"
 #include "serve/sql/sql_memory.h"
 #include "serve/sql/sql_parse.h"
 
@@ -27,12 +27,12 @@ struct sql_connections {
 };
 
 struct sql_session {
-    const struct sql_backend *backend;
+    const struct sql_cluster *cluster;
     uint32_t connection_id;
     char user[64];
     char peer[64]; /* address, for the audit log */
     char database[128];
-    unsigned may; /* asked again before each statement: a grant taken away counts at once */
+    unsigned grants; /* enum cluster_grant; read again before each statement, so a change counts at once */
     bool offers_tls;
     const struct sql_connections *connections; /* NULL: this one alone */
     struct sql_cancel cancel;                  /* is_asked NULL: never */
@@ -82,8 +82,8 @@ void sql_result_error(struct sql_result *r, struct arena *arena, int error, cons
 
 /* ---- between the files of SQL ---- */
 
-int sql_show_nodes(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
-                   struct err *err); /* sql_show_nodes.c */
+void sql_show_nodes(struct sql_session *s, const struct sql_statement *st,
+                    struct sql_table *t); /* sql_show_nodes.c */
 int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
              struct err *err); /* sql_show.c */
 int sql_select(struct sql_session *s, const struct sql_statement *st, bool describe_only, struct sql_table *t,

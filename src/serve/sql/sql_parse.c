@@ -397,7 +397,7 @@ static void parse_user_statement(struct sql_parser *p, struct sql_statement *s, 
     if (kind == SQL_CREATE_USER && sql_accept(p, "DEFAULT")) {
         bool is_role;
         sql_expect(p, "ROLE");
-        do s->may |= parse_privilege(p, &is_role);
+        do s->grants |= parse_privilege(p, &is_role);
         while (sql_accept(p, ","));
     }
     if (kind == SQL_ALTER_USER && !p->rc && !s->password) sql_unexpected(p, "IDENTIFIED BY");
@@ -407,13 +407,13 @@ static unsigned parse_privilege(struct sql_parser *p, bool *ret_is_role)
 {
     static const struct {
         const char *word;
-        unsigned may;
+        unsigned grants;
         bool is_role;
     } known[] = {
-        {"NODE", SQL_MAY_LOOK, false},        {"OPERATE", SQL_MAY_ACT, false},
-        {"ALL", SQL_MAY_ALL, false},          {"ROOT", SQL_MAY_ALL, true},
-        {"CLUSTER_ADMIN", SQL_MAY_ACT, true}, {"USER_ADMIN", SQL_MAY_ADMIN, true},
-        {"DB_ADMIN", SQL_MAY_LOOK, true},
+        {"NODE", CLUSTER_LOOK, false},        {"OPERATE", CLUSTER_ACT, false},
+        {"ALL", CLUSTER_ALL, false},          {"ROOT", CLUSTER_ALL, true},
+        {"CLUSTER_ADMIN", CLUSTER_ACT, true}, {"USER_ADMIN", CLUSTER_ADMIN, true},
+        {"DB_ADMIN", CLUSTER_LOOK, true},
     };
     const struct sql_token *t = sql_peek(p, 0);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -424,7 +424,7 @@ static unsigned parse_privilege(struct sql_parser *p, bool *ret_is_role)
         p->at++;
         if (!strcmp(known[i].word, "ALL")) sql_accept(p, "PRIVILEGES");
         *ret_is_role = known[i].is_role;
-        return known[i].may;
+        return known[i].grants;
     }
     sql_unexpected(p, "NODE, OPERATE or ALL (ON SYSTEM), or the role root, cluster_admin or user_admin");
     return 0;
@@ -434,7 +434,7 @@ static void parse_grant(struct sql_parser *p, struct sql_statement *s, bool revo
 {
     s->kind = revoke ? SQL_REVOKE : SQL_GRANT;
     bool is_role = false;
-    do s->may |= parse_privilege(p, &is_role);
+    do s->grants |= parse_privilege(p, &is_role);
     while (sql_accept(p, ","));
     if (sql_accept(p, "ON"))
         sql_expect(p, "SYSTEM");
@@ -485,12 +485,12 @@ static void parse_alter(struct sql_parser *p, struct sql_statement *s)
     else
         sql_unexpected(p, "ADD or DROP");
     if (sql_accept(p, "BACKEND")) {
-        s->node_kind = SQL_BACKEND;
+        s->role = CLUSTER_BE;
     } else if (sql_accept(p, "COMPUTE")) {
         sql_expect(p, "NODE");
-        s->node_kind = SQL_COMPUTE_NODE;
+        s->role = CLUSTER_CN;
     } else if (sql_accept(p, "FRONTEND") || sql_accept(p, "FOLLOWER") || sql_accept(p, "OBSERVER")) {
-        s->node_kind = SQL_FRONTEND;
+        s->role = CLUSTER_FE;
     } else {
         sql_unexpected(p, "BACKEND, COMPUTE NODE or FRONTEND");
     }

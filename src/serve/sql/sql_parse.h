@@ -2,7 +2,7 @@
 #ifndef SERVE_SQL_SQL_PARSE_H
 #define SERVE_SQL_SQL_PARSE_H
 
-#include "serve/sql/sql_backend.h"
+#include "serve/sql/sql_cluster.h"
 #include "serve/sql/sql_table.h"
 
 enum sql_statement_kind {
@@ -83,9 +83,9 @@ struct sql_statement {
     const char *name;     /* database, table, user, setting */
     const char *password; /* NULL: none given */
     bool password_is_hash, if_exists;
-    unsigned may;
+    unsigned grants;
 
-    enum sql_node_kind node_kind;
+    enum cluster_role role;
     struct sql_address *addresses;
     size_t n_addresses;
     struct sql_property *properties; /* PROPERTIES(...), or the settings of ADMIN SET */

@@ -444,7 +444,7 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     /* Not one of ours: a name that the statement itself gave (WITH x AS ...), or SQLite's own table. */
     if (!spec) return database || !strncasecmp(a, "sqlite_", 7) ? SQLITE_DENY : SQLITE_OK;
     if (sql_schema_may(q->session, spec)) return SQLITE_OK;
-    q->needs = spec->may;
+    q->needs = spec->any_of;
     return SQLITE_DENY;
 }
 

@@ -6,6 +6,9 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
+#include "serve/collector/collector.h"
+#include "store/store.h"
 
 #define OWN_SCHEMA  "procprof"
 #define INFO_SCHEMA "information_schema"
@@ -46,49 +49,59 @@ static const char *type_name(enum sql_column_type type, bool with_length)
 static int fill_nodes(struct sql_session *s, struct sql_table *t, struct err *err)
 {
     static const char *const kinds[] = {"frontend", "backend", "compute node"};
-    struct sql_node *nodes;
-    size_t n;
+    struct cluster_node *nodes;
     struct arena *a = t->arena;
-    int rc = s->backend->nodes(s->backend->context, a, &nodes, &n, err);
-    for (size_t i = 0; !rc && i < n; i++)
+    (void)err;
+    size_t n = cluster_nodes(s->cluster->cluster, SQL_ALL_ROLES, &nodes);
+    for (size_t i = 0; i < n; i++) {
+        const struct cluster_node *node = &nodes[i];
         add_row(t, (const char *const[]){
-                       number(a, (int64_t)nodes[i].id), kinds[nodes[i].kind], nodes[i].name, nodes[i].host,
-                       number(a, nodes[i].http_port), nodes[i].alive ? "true" : "false",
-                       sql_time_text(a, nodes[i].start_time_s), sql_time_text(a, nodes[i].heartbeat_time_s),
-                       nodes[i].version, nodes[i].error});
-    return rc;
+                       number(a, node->id), kinds[node->role], arena_strdup(a, node->name),
+                       arena_strdup(a, node->host), number(a, node->http_port ? node->http_port : node->port),
+                       node->alive ? "true" : "false", sql_time_text(a, node->last_start_ms / 1000),
+                       sql_time_text(a, node->last_heartbeat_ms / 1000), arena_strdup(a, node->version),
+                       arena_strdup(a, node->error)});
+    }
+    mem_free(nodes);
+    return 0;
 }
 
+/* Newest first. */
 static int fill_profiles(struct sql_session *s, struct sql_table *t, struct err *err)
 {
-    struct sql_profile *profiles;
-    size_t n = 0;
+    struct store_profile *profiles = NULL;
     struct arena *a = t->arena;
-    if (!s->backend->profiles) return 0;
-    int rc = s->backend->profiles(s->backend->context, a, &profiles, &n, err);
-    for (size_t i = 0; !rc && i < n; i++) {
-        const struct sql_profile *p = &profiles[i];
-        add_row(t, (const char *const[]){
-                       number(a, p->id), number(a, (int64_t)p->node_id), p->type,
-                       sql_time_text(a, p->time_ms / 1000), number(a, p->time_ms),
-                       p->duration_ms ? number(a, p->duration_ms) : NULL, number(a, p->size_bytes),
-                       p->samples >= 0 ? number(a, p->samples) : NULL, p->file, p->sample_types});
+    (void)err;
+    size_t n =
+        s->cluster->store ? store_list(s->cluster->store, &(struct store_query){0}, &profiles, NULL) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct store_profile *p = &profiles[i];
+        add_row(t, (const char *const[]){number(a, p->id), number(a, p->node), profile_type_name(p->type),
+                                         sql_time_text(a, p->time_ms / 1000), number(a, p->time_ms),
+                                         p->duration_ms ? number(a, p->duration_ms) : NULL,
+                                         number(a, p->size_bytes),
+                                         p->samples >= 0 ? number(a, p->samples) : NULL,
+                                         arena_strdup(a, p->file), arena_strdup(a, p->sample_types)});
     }
-    return rc;
+    mem_free(profiles);
+    return 0;
 }
 
+/* Newest first. */
 static int fill_failures(struct sql_session *s, struct sql_table *t, struct err *err)
 {
-    struct sql_failure *failures;
-    size_t n = 0;
     struct arena *a = t->arena;
-    if (!s->backend->failures) return 0;
-    int rc = s->backend->failures(s->backend->context, a, &failures, &n, err);
-    for (size_t i = 0; !rc && i < n; i++)
+    (void)err;
+    if (!s->cluster->collector) return 0;
+    struct collector_failure *failures = mem_array(COLLECTOR_MAX_FAILURES, sizeof *failures);
+    size_t n = collector_failures(s->cluster->collector, failures);
+    for (size_t i = 0; i < n; i++)
         add_row(t, (const char *const[]){sql_time_text(a, failures[i].time_ms / 1000),
-                                         number(a, (int64_t)failures[i].node_id), failures[i].type,
-                                         failures[i].is_requested ? "true" : "false", failures[i].error});
-    return rc;
+                                         number(a, failures[i].node), profile_type_name(failures[i].type),
+                                         failures[i].is_job ? "true" : "false",
+                                         arena_strdup(a, failures[i].error)});
+    mem_free(failures);
+    return 0;
 }
 
 /* ---- what clients ask about a server ---- */
@@ -184,41 +197,42 @@ static int fill_collation_charsets(struct sql_session *s, struct sql_table *t, s
 
 static int fill_mysql_user(struct sql_session *s, struct sql_table *t, struct err *err)
 {
-    struct sql_user *users;
-    size_t n;
-    int rc = s->backend->users(s->backend->context, t->arena, &users, &n, err);
-    for (size_t i = 0; !rc && i < n; i++) {
-        const char *is_admin = users[i].may & SQL_MAY_ADMIN ? "Y" : "N";
-        add_row(t, (const char *const[]){"%", users[i].name, is_admin, is_admin, is_admin, is_admin,
-                                         "mysql_native_password", "N", "N"});
+    struct cluster_user *users;
+    (void)err;
+    size_t n = cluster_users(s->cluster->cluster, &users);
+    for (size_t i = 0; i < n; i++) {
+        const char *is_admin = users[i].grants & CLUSTER_ADMIN ? "Y" : "N";
+        add_row(t, (const char *const[]){"%", arena_strdup(t->arena, users[i].name), is_admin, is_admin,
+                                         is_admin, is_admin, "mysql_native_password", "N", "N"});
     }
-    return rc;
+    mem_free(users);
+    return 0;
 }
 
 /* ---- the list ---- */
 
-enum { LOOK = SQL_MAY_LOOK | SQL_MAY_ACT };
+enum { LOOK = CLUSTER_LOOK | CLUSTER_ACT };
 #define VARIABLE_COLUMNS "VARIABLE_NAME,VARIABLE_VALUE"
 
 const struct sql_schema_table sql_schema_tables[] = {
     {OWN_SCHEMA, "backends", SQL_BACKEND_COLUMNS, .rows = SQL_ROWS_OF_SHOW, .show = SQL_SHOW_BACKENDS,
-     .may = LOOK},
+     .any_of = LOOK},
     {OWN_SCHEMA, "compute_nodes", SQL_COMPUTE_NODE_COLUMNS, .rows = SQL_ROWS_OF_SHOW,
-     .show = SQL_SHOW_COMPUTE_NODES, .may = LOOK},
+     .show = SQL_SHOW_COMPUTE_NODES, .any_of = LOOK},
     {OWN_SCHEMA, "failures", "time:t,node_id:i,type,requested:b,error", .rows = SQL_ROWS_FILLED,
-     .fill = fill_failures, .may = LOOK},
+     .fill = fill_failures, .any_of = LOOK},
     {OWN_SCHEMA, "frontends", SQL_FRONTEND_COLUMNS, .rows = SQL_ROWS_OF_SHOW, .show = SQL_SHOW_FRONTENDS,
-     .may = LOOK},
+     .any_of = LOOK},
     {OWN_SCHEMA, "nodes",
      "id:i,kind,name,host,http_port:i,alive:b,start_time:t,last_heartbeat:t,version,error",
-     .rows = SQL_ROWS_FILLED, .fill = fill_nodes, .may = LOOK},
+     .rows = SQL_ROWS_FILLED, .fill = fill_nodes, .any_of = LOOK},
     {OWN_SCHEMA, "profiles",
      "id:i,node_id:i,type,start_time:t,start_ms:i,duration_ms:i,size_bytes:i,samples:i,file,sample_types",
-     .rows = SQL_ROWS_FILLED, .fill = fill_profiles, .may = LOOK},
+     .rows = SQL_ROWS_FILLED, .fill = fill_profiles, .any_of = LOOK},
     {OWN_SCHEMA, "settings", "name,aliases,value,type,is_mutable:b,comment", .rows = SQL_ROWS_OF_SHOW,
-     .show = SQL_SHOW_CONFIG, .may = SQL_MAY_ACT},
+     .show = SQL_SHOW_CONFIG, .any_of = CLUSTER_ACT},
     {OWN_SCHEMA, "users", "name,has_password:b,grants", .rows = SQL_ROWS_OF_SHOW, .show = SQL_SHOW_USERS,
-     .may = SQL_MAY_ADMIN},
+     .any_of = CLUSTER_ADMIN},
 
     {INFO_SCHEMA, "CHARACTER_SETS", "CHARACTER_SET_NAME,DEFAULT_COLLATE_NAME,DESCRIPTION,MAXLEN:i",
      .rows = SQL_ROWS_FILLED, .fill = fill_charsets},
@@ -320,7 +334,7 @@ const struct sql_schema_table sql_schema_tables[] = {
      .rows = SQL_ROWS_NONE},
     {"mysql", "user",
      "Host,User,Select_priv,Super_priv,Process_priv,Grant_priv,plugin,password_expired,account_locked",
-     .rows = SQL_ROWS_FILLED, .fill = fill_mysql_user, .may = SQL_MAY_ADMIN},
+     .rows = SQL_ROWS_FILLED, .fill = fill_mysql_user, .any_of = CLUSTER_ADMIN},
 
     {"performance_schema", "global_status", VARIABLE_COLUMNS, .rows = SQL_ROWS_OF_SHOW,
      .show = SQL_SHOW_STATUS},
@@ -352,7 +366,7 @@ const char *sql_schema_database(const char *name)
 
 bool sql_schema_may(const struct sql_session *s, const struct sql_schema_table *t)
 {
-    return !t->may || s->may & (t->may | SQL_MAY_ADMIN);
+    return !t->any_of || s->grants & (t->any_of | CLUSTER_ADMIN);
 }
 
 int sql_schema_fill(struct sql_session *s, const struct sql_schema_table *spec, bool describe_only,

@@ -29,7 +29,7 @@ struct sql_schema_table {
     enum { SQL_ROWS_NONE, SQL_ROWS_OF_SHOW, SQL_ROWS_FILLED } rows;
     enum sql_show show; /* SQL_ROWS_OF_SHOW: the same rows, in the same order of columns */
     int (*fill)(struct sql_session *s, struct sql_table *t, struct err *err);
-    unsigned may; /* any of these grants; 0: everybody */
+    unsigned any_of; /* a user needs one of these grants; 0: none */
 };
 
 extern const struct sql_schema_table sql_schema_tables[];

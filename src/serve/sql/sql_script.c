@@ -20,7 +20,7 @@ struct job {
     struct sql_session *session;
     const char *script;
     uint64_t id;
-    const struct sql_node *node; /* NULL: no such node */
+    const struct cluster_node *node; /* NULL: no such node */
     int64_t deadline_ns;
     const struct sql_cancel *cancel;
     struct buf out;
@@ -47,17 +47,16 @@ static void failure_of(const struct buf *out, char *text, size_t size)
 
 static void audit(const struct job *j, const char *failure)
 {
-    const struct sql_backend *b = j->session->backend;
     char target[32];
     snprintf(target, sizeof target, "%llu", (unsigned long long)j->id);
-    b->audit(b->context, j->session->user, j->session->peer, "execute", target, j->script, failure);
+    sql_audit(j->session->cluster->cluster, j->session->user, j->session->peer, "execute", target, j->script,
+              failure);
 }
 
 static void run_job(struct job *j)
 {
-    const struct sql_backend *b = j->session->backend;
     struct heapprof prof = {
-        .backend = b, .node = j->node, .deadline_ns = j->deadline_ns, .cancel = j->cancel};
+        .cluster = j->session->cluster, .node = j->node, .deadline_ns = j->deadline_ns, .cancel = j->cancel};
     struct script_host host = heapprof_host(&prof);
     bool done = script_run(j->script, strlen(j->script), &host, &j->out);
     char failure[300];
@@ -108,21 +107,20 @@ static size_t add_id(uint64_t *ids, size_t n, uint64_t id)
 }
 
 /* The ids asked for, ascending, each once. */
-static uint64_t *resolve(const struct sql_statement *st, const struct sql_node *nodes, size_t n_nodes,
+static uint64_t *resolve(const struct sql_statement *st, const struct cluster_node *nodes, size_t n_nodes,
                          struct arena *arena, size_t *ret_n)
 {
     uint64_t *ids = arena_array(arena, n_nodes + st->n_ids + 1, sizeof *ids);
     size_t n = 0;
     for (size_t i = 0; i < st->n_ids; i++) n = add_id(ids, n, st->ids[i]);
     for (size_t i = 0; i < n_nodes; i++) {
-        bool leader =
-            st->target == SQL_TARGET_FRONTEND && nodes[i].kind == SQL_FRONTEND && nodes[i].is_leader;
-        if (leader || (st->target == SQL_TARGET_ALL_BACKENDS && nodes[i].kind == SQL_BACKEND) ||
-            (st->target == SQL_TARGET_ALL_COMPUTE_NODES && nodes[i].kind == SQL_COMPUTE_NODE))
-            n = add_id(ids, n, nodes[i].id);
+        bool leader = st->target == SQL_TARGET_FRONTEND && nodes[i].is_self;
+        if (leader || (st->target == SQL_TARGET_ALL_BACKENDS && nodes[i].role == CLUSTER_BE) ||
+            (st->target == SQL_TARGET_ALL_COMPUTE_NODES && nodes[i].role == CLUSTER_CN))
+            n = add_id(ids, n, (uint64_t)nodes[i].id);
     }
     for (size_t i = 0; i < n_nodes && st->target == SQL_TARGET_FRONTEND && !n; i++)
-        if (nodes[i].kind == SQL_FRONTEND) n = add_id(ids, n, nodes[i].id);
+        if (nodes[i].role == CLUSTER_FE) n = add_id(ids, n, (uint64_t)nodes[i].id);
     qsort(ids, n, sizeof *ids, compare_ids);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
@@ -143,16 +141,11 @@ static void add_lines(struct sql_table *t, const char *text, size_t len)
     }
 }
 
-void sql_execute_script(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
-                        struct sql_result *r)
+static void execute_on(struct sql_session *s, const struct sql_statement *st,
+                       const struct cluster_node *nodes, size_t n_nodes, struct arena *arena,
+                       struct sql_result *r)
 {
-    struct sql_node *nodes;
-    size_t n_nodes, n_ids;
-    struct err err;
-    if (s->backend->nodes(s->backend->context, arena, &nodes, &n_nodes, &err)) {
-        sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "%s", err.text);
-        return;
-    }
+    size_t n_ids;
     uint64_t *ids = resolve(st, nodes, n_nodes, arena, &n_ids);
     bool single = st->target == SQL_TARGET_FRONTEND || (st->target == SQL_TARGET_IDS && st->n_ids == 1);
     if (!n_ids) {
@@ -168,7 +161,7 @@ void sql_execute_script(struct sql_session *s, const struct sql_statement *st, s
                                .deadline_ns = deadline_ns,
                                .cancel = s->cancel.is_asked ? &s->cancel : NULL};
         for (size_t k = 0; k < n_nodes; k++)
-            if (nodes[k].id == ids[i]) jobs[i].node = &nodes[k];
+            if ((uint64_t)nodes[k].id == ids[i]) jobs[i].node = &nodes[k];
     }
     if (single && !jobs[0].node) {
         audit(&jobs[0], NOT_FOUND);
@@ -194,4 +187,13 @@ void sql_execute_script(struct sql_session *s, const struct sql_statement *st, s
         }
         buf_free(out);
     }
+}
+
+void sql_execute_script(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
+                        struct sql_result *r)
+{
+    struct cluster_node *nodes;
+    size_t n_nodes = cluster_nodes(s->cluster->cluster, SQL_ALL_ROLES, &nodes);
+    execute_on(s, st, nodes, n_nodes, arena, r);
+    mem_free(nodes);
 }

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "serve/sql/sql_schema.h"
 
 static const struct {
@@ -77,24 +78,24 @@ static void add_row(struct sql_table *t, const char *const *cells)
     for (size_t i = 0; i < t->n_columns; i++) row[i] = cells[i];
 }
 
-static int show_config(struct sql_session *s, struct sql_table *t, struct err *err)
+static void show_config(struct sql_session *s, struct sql_table *t)
 {
-    struct sql_setting *settings;
-    size_t n;
+    struct cluster_setting *settings;
     sql_table_columns(t, "Key,AliasNames,Value,Type,IsMutable,Comment");
-    int rc = s->backend->settings(s->backend->context, t->arena, &settings, &n, err);
-    if (rc) return rc;
+    size_t n = cluster_settings(s->cluster->cluster, &settings);
     for (size_t i = 0; i < n; i++)
-        add_row(t, (const char *const[]){settings[i].key, "[]", settings[i].value, settings[i].type,
-                                         settings[i].is_mutable ? "true" : "false", settings[i].comment});
-    return 0;
+        add_row(t, (const char *const[]){settings[i].key, "[]",
+                                         arena_strdup(t->arena, settings[i].value ? settings[i].value : ""),
+                                         settings[i].type, settings[i].is_mutable ? "true" : "false",
+                                         settings[i].comment});
+    cluster_settings_free(settings, n);
 }
 
-static const char *grants_text(struct arena *arena, unsigned may, const char *user)
+static const char *grants_text(struct arena *arena, unsigned grants, const char *user)
 {
-    if (may & SQL_MAY_ADMIN) return arena_printf(arena, "GRANT 'root' TO '%s'@'%%'", user);
+    if (grants & CLUSTER_ADMIN) return arena_printf(arena, "GRANT 'root' TO '%s'@'%%'", user);
     static const char *const names[] = {NULL, "NODE", "OPERATE", "NODE, OPERATE"};
-    const char *name = names[(may & SQL_MAY_LOOK ? 1 : 0) | (may & SQL_MAY_ACT ? 2 : 0)];
+    const char *name = names[grants & (CLUSTER_LOOK | CLUSTER_ACT)];
     return name ? arena_printf(arena, "GRANT %s ON SYSTEM TO USER '%s'@'%%'", name, user) : NULL;
 }
 
@@ -102,28 +103,26 @@ static int show_grants(struct sql_session *s, const struct sql_statement *st, st
                        struct err *err)
 {
     const char *name = st->name ? st->name : s->user;
-    struct sql_user user;
+    struct cluster_user user;
     sql_table_columns(t, "UserIdentity,Catalog,Grants");
-    if (s->backend->user_find(s->backend->context, name, t->arena, &user, err))
+    if (cluster_user_get(s->cluster->cluster, name, &user))
         return err_set(err, ERR_NOT_FOUND,
                        "Getting analyzing error. Detail message: cannot find user '%s'@'%%'!", name);
-    const char *grants = grants_text(t->arena, user.may, name);
+    const char *grants = grants_text(t->arena, user.grants, name);
     if (grants) add_row(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", name), NULL, grants});
     return 0;
 }
 
-static int show_users(struct sql_session *s, struct sql_table *t, struct err *err)
+static void show_users(struct sql_session *s, struct sql_table *t)
 {
-    struct sql_user *users;
-    size_t n;
+    struct cluster_user *users;
     sql_table_columns(t, "User,HasPassword,Grants");
-    int rc = s->backend->users(s->backend->context, t->arena, &users, &n, err);
-    if (rc) return rc;
+    size_t n = cluster_users(s->cluster->cluster, &users);
     for (size_t i = 0; i < n; i++)
         add_row(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", users[i].name),
                                          users[i].has_password ? "true" : "false",
-                                         grants_text(t->arena, users[i].may, users[i].name)});
-    return 0;
+                                         grants_text(t->arena, users[i].grants, users[i].name)});
+    mem_free(users);
 }
 
 /* Who may not act sees only his own. */
@@ -139,7 +138,7 @@ static void show_connections(struct sql_session *s, struct sql_table *t)
     int64_t now_s = clock_wall_ns() / 1000000000;
     for (size_t i = 0; i < n; i++) {
         const struct sql_connection *c = &list[i];
-        if (strcmp(c->user, s->user) && !(s->may & (SQL_MAY_ACT | SQL_MAY_ADMIN))) continue;
+        if (strcmp(c->user, s->user) && !(s->grants & (CLUSTER_ACT | CLUSTER_ADMIN))) continue;
         add_row(t, (const char *const[]){
                        arena_printf(t->arena, "%u", c->id), c->user, c->peer, "",
                        *c->statement ? "Query" : "Sleep",
@@ -149,18 +148,18 @@ static void show_connections(struct sql_session *s, struct sql_table *t)
     }
 }
 
-static int show_status(struct sql_session *s, struct sql_table *t, struct err *err)
+static void show_status(struct sql_session *s, struct sql_table *t)
 {
     struct sql_connection *connections;
-    struct sql_node *nodes;
-    size_t n_connected = 1, n_running = 1, n_nodes;
+    struct cluster_node *nodes;
+    size_t n_connected = 1, n_running = 1;
     int64_t up_s = 0;
     sql_table_columns(t, "Variable_name,Value");
-    int rc = s->backend->nodes(s->backend->context, t->arena, &nodes, &n_nodes, err);
-    if (rc) return rc;
+    size_t n_nodes = cluster_nodes(s->cluster->cluster, 1 << CLUSTER_FE, &nodes);
     for (size_t i = 0; i < n_nodes; i++)
-        if (nodes[i].is_leader && nodes[i].start_time_s)
-            up_s = clock_wall_ns() / 1000000000 - nodes[i].start_time_s;
+        if (nodes[i].is_self && nodes[i].last_start_ms)
+            up_s = clock_wall_ns() / 1000000000 - nodes[i].last_start_ms / 1000;
+    mem_free(nodes);
     if (s->connections) {
         n_connected = s->connections->list(s->connections->context, t->arena, &connections);
         n_running = 0;
@@ -169,7 +168,6 @@ static int show_status(struct sql_session *s, struct sql_table *t, struct err *e
     add_row(t, (const char *const[]){"Threads_connected", arena_printf(t->arena, "%zu", n_connected)});
     add_row(t, (const char *const[]){"Threads_running", arena_printf(t->arena, "%zu", n_running)});
     add_row(t, (const char *const[]){"Uptime", arena_printf(t->arena, "%lld", (long long)up_s)});
-    return 0;
 }
 
 int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t, struct err *err)
@@ -178,20 +176,24 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
     case SQL_SHOW_BACKENDS:
     case SQL_SHOW_COMPUTE_NODES:
     case SQL_SHOW_FRONTENDS:
-        return sql_show_nodes(s, st, t, err);
+        sql_show_nodes(s, st, t);
+        return 0;
     case SQL_SHOW_CONFIG:
-        return show_config(s, t, err);
+        show_config(s, t);
+        return 0;
     case SQL_SHOW_GRANTS:
         return show_grants(s, st, t, err);
     case SQL_SHOW_USERS:
-        return show_users(s, t, err);
+        show_users(s, t);
+        return 0;
     case SQL_SHOW_VARIABLES:
         sql_table_columns(t, "Variable_name,Value");
         for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
             add_row(t, (const char *const[]){variables[i].name, variable_value(s, i)});
         return 0;
     case SQL_SHOW_STATUS:
-        return show_status(s, t, err);
+        show_status(s, t);
+        return 0;
     case SQL_SHOW_DATABASES:
     case SQL_SHOW_TABLES:
     case SQL_SHOW_TABLE_STATUS:

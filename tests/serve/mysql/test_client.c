@@ -1,22 +1,22 @@
-/* A real client (Debian's mariadb) against our own listener, over the double: the documented conversation
+/* A real client (Debian's mariadb) against our own listener, over a real cluster: the documented conversation
  * word for word, and what goes wrong. */
 #include "../../t.h"
 
 #include <sys/stat.h>
 
-#include "../sql/double.h"
+#include "../sql/fixture.h"
 #include "serve/mysql/mysql_server.h"
 
-static struct double_cluster cluster;
+static struct fixture fixture;
 static struct mysql_server *server;
 
 static void begin(const char *cert, const char *key)
 {
     struct err err;
     if (system("command -v mariadb >/dev/null")) SKIP("no mariadb client (Debian: mariadb-client)");
-    double_init(&cluster);
+    fixture_open(&fixture, true);
     struct mysql_options options = {.tls_cert = cert, .tls_key = key};
-    if (mysql_server_start_backend(&cluster.backend, &options, &server, &err)) T_FAIL("%s", err.text);
+    if (mysql_server_start(fixture.sql.cluster, &options, &server, &err)) T_FAIL("%s", err.text);
     REQUIRE(server);
 }
 
@@ -99,7 +99,7 @@ TEST(what_goes_wrong)
         "");
     CHECK(says("-uviewer -pv", "admin execute on 10002 'System.print(1)'",
                "ERROR 5203 (42000) at line 1: Access denied; you need"));
-    CHECK(says("-uviewer -pv -N", "show backends", "10002\t10.0.0.2"));
+    CHECK(says("-uviewer -pv -N", "show backends", "10002\t127.0.0.2"));
     CHECK_STR(
         ask("-uroot -psecret -N", "admin execute on 10002 'System.print(HeapProf.getInstance().enable())'"),
         "Runtime error: HeapProf does not implement 'enable()'.\n  at: main:1\n");
@@ -110,7 +110,8 @@ TEST(what_goes_wrong)
                "ERROR 1064 (HY000) at line 1: Getting syntax error at line 1, column 0"));
     CHECK(says("-uroot -psecret nope", "select 1", "ERROR 1049 (42000): Unknown database 'nope'"));
     CHECK_STR(ask("-uroot -psecret -N information_schema", "select database()"), "information_schema\n");
-    cluster.n_failed_logins = 1000;
+    for (int i = 0; i < 1000; i++)
+        cluster_login_result(fixture.sql.cluster, "root", "127.0.0.1", NULL, false);
     CHECK(says("-uroot -psecret", "select 1", "too many failed logins"));
     mysql_server_stop(server);
 }
@@ -177,7 +178,7 @@ TEST(tls)
     mysql_server_stop(server);
     struct mysql_options wrong = {.tls_cert = key, .tls_key = key};
     struct mysql_server *none = NULL;
-    CHECK_INT(mysql_server_start_backend(&cluster.backend, &wrong, &none, &err), ERR_INPUT);
+    CHECK_INT(mysql_server_start(fixture.sql.cluster, &wrong, &none, &err), ERR_INPUT);
     CHECK(strstr(err.text, "key.pem: cannot be used for TLS") != NULL);
     file_remove_tree(dir, &err);
 }
