@@ -2,10 +2,11 @@
 import glob, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("B", HERE.parent.parent / "build")).resolve()
+sys.path.insert(0, str(HERE.parent))
+from testlib import BUILD, Skip, has_closed_part, java_classes, run_cases
+
 PROCPROF = str(BUILD / "procprof")
-CLASSES = BUILD / "tests" / "collect" / "classes"
-WORK = pathlib.Path(tempfile.mkdtemp(prefix="procprof-jvm-test-"))
+WORK = None  # The folder of the running case.
 
 _cases = []
 
@@ -15,39 +16,30 @@ def test(function):
     return function
 
 
-class Skip(Exception):
-    pass
-
-
 def check(condition, *what):
     if not condition:
         raise AssertionError(" ".join(str(w) for w in what))
 
 
-def main():
-    wanted = sys.argv[1:]
-    print(f"1..{len(_cases)}")
-    failed = 0
-    for number, case in enumerate(_cases, 1):
-        name = case.__name__ + (": " + case.__doc__.strip().splitlines()[0] if case.__doc__ else "")
-        if wanted and not any(w in case.__name__ for w in wanted):
-            print(f"ok {number} - {name} # SKIP not asked for", flush=True)
-            continue
-        try:
-            case()
-            print(f"ok {number} - {name}", flush=True)
-        except Skip as why:
-            print(f"ok {number} - {name} # SKIP {why}", flush=True)
-        except Exception as why:  # noqa: BLE001 a test may fail in any way
-            failed += 1
-            for line in f"{type(why).__name__}: {why}".splitlines():
-                print("# " + line)
-            print(f"not ok {number} - {name}", flush=True)
-        finally:
-            for java in list(Java.running):
-                java.end()
+def _with_own_folder(case):
+    """The case as it runs in a process of its own: WORK, in this module and in the test's, is a new folder."""
+    def run():
+        global WORK
+        WORK = sys.modules["__main__"].WORK = pathlib.Path(tempfile.mkdtemp(prefix="procprof-jvm-test-"))
+        case()
+    run.__name__ = case.__name__
+    return run
+
+
+def _clean_up():
+    for java in list(Java.running):
+        java.end()
     shutil.rmtree(WORK, ignore_errors=True)
-    sys.exit(1 if failed else 0)
+
+
+def main(at_a_time=3):
+    named = [(c.__name__ + (": " + c.__doc__.strip().splitlines()[0] if c.__doc__ else ""), _with_own_folder(c)) for c in _cases]
+    run_cases(named, at_a_time, _clean_up)
 
 
 def jdks():
@@ -65,6 +57,16 @@ def jdks():
     return dict(sorted(found.items()))
 
 
+def wait_for(what, message, javas=(), timeout=100):
+    """Until what() is true; the JVMs work meanwhile."""
+    deadline = time.time() + timeout
+    while not what():
+        check(time.time() < deadline, message)
+        for java in javas:
+            java.work("cpu 50")
+        time.sleep(0.1)
+
+
 def need_jdk(at_least=0):
     for major, home in jdks().items():
         if major >= at_least:
@@ -73,21 +75,11 @@ def need_jdk(at_least=0):
 
 
 def compile_java(name):
-    """Compiles tests/collect/java/NAME.java once, with the oldest JDK that has a compiler."""
-    source = HERE / "java" / f"{name}.java"
-    target = CLASSES / f"{name}.class"
-    if target.exists() and target.stat().st_mtime >= source.stat().st_mtime:
-        return
+    """The folder with the classes of tests/collect/java/NAME.java, which the oldest JDK that has a compiler compiles once."""
     for home in jdks().values():
         javac = pathlib.Path(home) / "bin" / "javac"
         if javac.exists():
-            CLASSES.mkdir(parents=True, exist_ok=True)
-            # Several tests may compile at once: into a folder of our own, then into place.
-            own = tempfile.mkdtemp(dir=WORK)
-            subprocess.run([str(javac), "-g", "-d", own, str(source)], check=True)
-            for file in os.listdir(own):
-                os.replace(shutil.copy(os.path.join(own, file), CLASSES / f".{file}.{os.getpid()}"), CLASSES / file)
-            return
+            return java_classes(javac, HERE / "java" / f"{name}.java")
     raise Skip("no javac on this machine")
 
 
@@ -96,12 +88,12 @@ class Java:
     running = []
 
     def __init__(self, name, *arguments, home=None, options=(), user=None, cwd=None, wait=True, classpath=None, main=None):
-        compile_java(name) if name else None
+        classpath = classpath or compile_java(name)
         home = home or need_jdk()
         self.stdout = tempfile.TemporaryFile()
         extra = {"user": user, "group": user} if user is not None else {}
         self.process = subprocess.Popen(
-            [f"{home}/bin/java", *options, "-cp", str(classpath or CLASSES), main or name, *map(str, arguments)],
+            [f"{home}/bin/java", *options, "-cp", str(classpath), main or name, *map(str, arguments)],
             stdin=subprocess.PIPE, stdout=self.stdout, stderr=subprocess.STDOUT, cwd=cwd or WORK, **extra)
         self.pid = self.process.pid
         Java.running.append(self)

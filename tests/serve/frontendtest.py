@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import servertest
-from servertest import Skip
+from servertest import Skip, java_classes
 
 OURS = os.environ.get("PROCPROF_ASYNC_PROFILER") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "procprof/async-profiler-4.5/libasyncProfiler.so")
@@ -20,12 +20,11 @@ public class BusyFrontend {
 """
 
 
-def frontend(folder, *arguments, options=()):
+def frontend(*arguments, options=(), name="BusyFrontend"):
+    """Starts the JVM. A test that finds it by its main class gives a name of its own: other tests have frontends at the same time."""
     if not (shutil.which("java") and shutil.which("javac") and os.path.exists(OURS)):
         raise Skip("no JDK, or async-profiler is not in the cache (tools/setup gets it)")
-    open(folder + "/BusyFrontend.java", "w").write(BUSY)
-    subprocess.run(["javac", "-d", folder, folder + "/BusyFrontend.java"], check=True)
-    java = subprocess.Popen(["java", "-Xmx64m", *options, "-cp", folder, "BusyFrontend", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    java = subprocess.Popen(["java", "-Xmx64m", *options, "-cp", str(java_classes("javac", BUSY.replace("BusyFrontend", name))), name, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL)
     servertest._cleanups.append(lambda: (java.kill(), java.wait()))
     assert java.stdout.readline() == b"up\n"  # a JVM that is still starting knows few commands

@@ -12,9 +12,11 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from testlib import Skip, cpu_seconds, has_closed_part, java_classes, recording_of, run_cases
+
 BUILD = os.path.join(ROOT, os.environ.get("B", "build"))
 PROGRAM = os.path.join(BUILD, "procprof")
 
@@ -28,30 +30,8 @@ def test(f):
     return f
 
 
-class Skip(Exception):
-    pass
-
-
-def run_tests():
-    words = sys.argv[1:]
-    chosen = [t for t in _tests if not words or any(w in t.__name__ for w in words)]
-    print(f"1..{len(chosen)}", flush=True)
-    failed = 0
-    for i, t in enumerate(chosen, 1):
-        name = t.__name__.replace("_", " ")
-        try:
-            t()
-            print(f"ok {i} - {name}", flush=True)
-        except Skip as why:
-            print(f"ok {i} - {name} # skip {why}", flush=True)
-        except Exception:
-            failed += 1
-            for line in traceback.format_exc().splitlines():
-                print("# " + line)
-            print(f"not ok {i} - {name}", flush=True)
-        finally:
-            clean_up()
-    sys.exit(1 if failed else 0)
+def run_tests(at_a_time=6):
+    run_cases([(t.__name__.replace("_", " "), t) for t in _tests], at_a_time, clean_up)
 
 
 _cleanups = []
