@@ -94,7 +94,7 @@ function list(what,    i, k, c, first, line, shown, f) {
     if (what == "@MAN_SETTINGS@") # key, preset, files, "live" or "", comment; between tabs
         for (i = 1; i <= n_settings; i++) {
             split(settings[i], f, "\t")
-            printf ".TP\n\\fB%s\\fR (%s%s%s)\n%s\n", roff(f[1]), roff(f[3]), f[2] == "" ? "" : "; preset " roff(f[2]),
+            printf ".TP\n\\fB%s\\fR (%s%s%s)\n%s\n", roff(f[1]), roff(f[3]), f[2] == "" ? "" : "; default " roff(f[2]),
                 f[4] == "live" ? "; can be changed while the server runs" : "", roff(f[5])
         }
 }

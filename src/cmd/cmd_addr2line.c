@@ -422,4 +422,4 @@ static int run(int argc, char **argv)
 }
 
 COMMAND(addr2line, "addr2line", "personality",
-        "addresses to functions, files and lines, as binutils' addr2line does", run)
+        "name the functions, files and lines of addresses, as binutils' addr2line", run)

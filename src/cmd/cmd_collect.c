@@ -16,7 +16,7 @@ static int run_collect(int argc, char **argv)
     }
     if (!is_help && collect_be_run) return collect_be_run(argc, argv);
     char *ask[] = {argv[0], (char *)"--help", NULL};
-    if (!is_help) return command_failf("collect: say what: --jvm PID, a main class or :PORT"), 2;
+    if (!is_help) return command_failf("collect needs a target: --jvm PID, a main class or :PORT"), 2;
     collect_jvm_run(2, ask);
     if (collect_be_run) {
         printf("\n");
@@ -25,4 +25,4 @@ static int run_collect(int argc, char **argv)
     return argc < 2 ? 2 : 0;
 }
 
-COMMAND(collect, "collect", "collect", "a profile of a running JVM or server, now", run_collect)
+COMMAND(collect, "collect", "collect", "profile a running JVM or server now", run_collect)

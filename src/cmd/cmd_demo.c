@@ -39,4 +39,4 @@ static int run(int argc, char **argv)
     return 1;
 }
 
-COMMAND(demo, "demo", "serve", "start a demo cluster of real processes and show it", run)
+COMMAND(demo, "demo", "serve", "start a demo cluster of real processes", run)

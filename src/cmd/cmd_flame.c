@@ -31,9 +31,10 @@ static size_t add_flame_options(struct flame_arguments *a, struct option *table,
     table[n++] =
         (struct option){0,        "html", OPTION_FLAG,
                         &a->html, NULL,   "a page with the full viewer instead of an SVG (also: -o x.html)"};
-    table[n++] = (struct option){0, "icicle", OPTION_FLAG, &a->icicle, NULL, "root on top"};
-    table[n++] = (struct option){
-        0, "reverse", OPTION_FLAG, &a->reverse, NULL, "merge from the leaf: who is it, then who called it"};
+    table[n++] = (struct option){0, "icicle", OPTION_FLAG, &a->icicle, NULL, "draw the root on top"};
+    table[n++] = (struct option){0,           "reverse",
+                                 OPTION_FLAG, &a->reverse,
+                                 NULL,        "merge stacks from the leaf: each function, then its callers"};
     table[n++] = (struct option){0, "title", OPTION_TEXT, &a->title, "TEXT", "heading"};
     table[n++] =
         (struct option){0, "subtitle", OPTION_TEXT, &a->subtitle, "TEXT", "second line of the heading"};
@@ -45,8 +46,8 @@ static size_t add_flame_options(struct flame_arguments *a, struct option *table,
         "NAME",      "hot, mem, io, java, js, red, green, blue, aqua, yellow, purple, orange, grey"};
     table[n++] =
         (struct option){0, "width", OPTION_NUMBER, &a->width_px, "PX", "width of the picture (1200)"};
-    table[n++] = (struct option){
-        0, "min-width", OPTION_NUMBER, &a->min_width_px, "PX", "leave out narrower frames (0.1)"};
+    table[n++] =
+        (struct option){0, "min-width", OPTION_NUMBER, &a->min_width_px, "PX", "drop narrower frames (0.1)"};
     table[n++] =
         (struct option){0, "frame-height", OPTION_NUMBER, &a->frame_px, "PX", "height of a frame (16)"};
     table[n++] = (struct option){0, "font-size", OPTION_NUMBER, &a->font_px, "PX", "size of the text (12)"};
@@ -226,8 +227,8 @@ static int flame_of_profile(struct flame_arguments *a, int n, char **argv)
         struct buf names = {0};
         for (size_t i = 0; i < p->n_sample_types; i++)
             buf_printf(&names, " %s", profile_text(p, p->sample_types[i].type));
-        status =
-            command_failf("this profile has no sample type '%s', but:%s", a->common.sample, buf_cstr(&names));
+        status = command_failf("this profile has no sample type '%s'; choose one of:%s", a->common.sample,
+                               buf_cstr(&names));
         buf_free(&names);
     } else if (a->html) {
         status =
@@ -259,9 +260,10 @@ static int run_flame(int argc, char **argv)
     add_flame_options(&a, table, report_common_options(&a.common, USES_ALL, table));
     struct options_help help = {
         "procprof flame [OPTIONS] PROFILE... > out.svg",
-        "A flame graph as one SVG file that needs nothing else: click to zoom, search, reset, keyboard; zoom "
-        "and search are kept\n"
-        "in the URL. Reads every format, collapsed stacks fastest of all.",
+        "Writes a flame graph as one self-contained SVG file with zoom, search and keyboard control. Zoom "
+        "and "
+        "search are kept\n"
+        "in the URL. Reads every format; collapsed stacks are fastest.",
         "  procprof flame cpu.pb.gz > cpu.svg                 procprof flame --palette mem -s inuse_space "
         "heap.prof > heap.svg\n"
         "  perf script | procprof flame - > perf.svg          procprof flame cpu.jfr -o cpu.html\n"
@@ -286,12 +288,13 @@ static int run_diff(int argc, char **argv)
     struct option table[N_COMMON_OPTIONS + 18];
     bool flame = false;
     size_t n_options = add_flame_options(&a, table, report_common_options(&a.common, USES_ALL, table));
-    table[n_options++] = (struct option){
-        0, "flame", OPTION_FLAG, &flame, NULL, "a flame graph of the change (SVG), red grew, blue shrank"};
+    table[n_options++] = (struct option){0,      "flame", OPTION_FLAG,
+                                         &flame, NULL,    "write a flame graph (SVG): red grew, blue shrank"};
     table[n_options] = (struct option){0};
     struct options_help help = {
         "procprof diff [OPTIONS] OLD NEW",
-        "What changed between two profiles: a table by function, or a flame graph of NEW coloured by change.",
+        "Shows what changed between two profiles: a table by function, or a flame graph of NEW coloured by "
+        "change.",
         "  procprof diff a.prof b.prof                        procprof diff --normalize --flame a.pb.gz "
         "b.pb.gz > diff.svg"};
     int n = options_parse(argc, argv, table, &help);
@@ -314,5 +317,5 @@ static int run_diff(int argc, char **argv)
     return report_deliver(a.common.output, &text, false, "diff.txt");
 }
 
-COMMAND(flame, "flame", "report", "flame graph as one SVG or HTML file", run_flame)
-COMMAND(diff, "diff", "report", "what changed between two profiles", run_diff)
+COMMAND(flame, "flame", "report", "write a flame graph as one SVG or HTML file", run_flame)
+COMMAND(diff, "diff", "report", "show what changed between two profiles", run_diff)

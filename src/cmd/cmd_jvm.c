@@ -37,8 +37,9 @@ static int run_list(int argc, char **argv)
 {
     static const struct options_help help = {
         .usage = "procprof jvm list",
-        .text = "The JVMs of this host, containers included: nothing is attached to. PORTS are the TCP ports "
-                "they listen on.",
+        .text =
+            "Lists the JVMs of this host, containers included, without attaching to them. PORTS are the TCP "
+            "ports they listen on.",
     };
     int n = options_parse(argc, argv, (struct option[]){{0}}, &help);
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
@@ -64,7 +65,7 @@ static int run_list(int argc, char **argv)
     }
     if (!list.n_items) printf("no JVM runs here\n");
     if (list.n_unreadable && geteuid() != 0)
-        command_warnf("%zu processes of other users could not be looked at; root sees all",
+        command_warnf("%zu processes of other users are not readable; run as root to see all",
                       list.n_unreadable);
     jvm_list_free(&list);
     return 0;
@@ -76,15 +77,16 @@ static int run_threads(int argc, char **argv)
     int64_t limit = 0;
     bool raw = false;
     const struct option table[] = {
-        {'i', "interval", OPTION_DURATION, &interval_s, "TIME", "measure CPU over this long (1s); 0: do not"},
+        {'i', "interval", OPTION_DURATION, &interval_s, "TIME",
+         "measure CPU over this time (1s); 0: do not measure"},
         {'n', "limit", OPTION_INT, &limit, "N", "show the N busiest only"},
-        {0, "raw", OPTION_FLAG, &raw, NULL, "the JVM's own thread dump instead"},
-        {0, "timeout", OPTION_DURATION, &timeout_s, "TIME", "wait this long for the JVM (10s)"},
+        {0, "raw", OPTION_FLAG, &raw, NULL, "print the JVM's own thread dump"},
+        {0, "timeout", OPTION_DURATION, &timeout_s, "TIME", "give up if the JVM does not answer (10s)"},
         {0},
     };
     static const struct options_help help = {
         .usage = "procprof jvm threads [OPTIONS] PID|NAME|:PORT",
-        .text = "Which thread burns the CPU, and where it is: top -H and jstack in one table.",
+        .text = "Shows which threads use the CPU and where they are, as top -H and jstack in one table.",
         .examples = "  procprof jvm threads StarRocksFE\n  procprof jvm threads --raw :8030 > dump.txt\n",
     };
     int n = options_parse(argc, argv, table, &help);
@@ -115,11 +117,12 @@ static int run_jcmd(int argc, char **argv)
     /* What follows the target belongs to the JVM, dashes and all. */
     double timeout_s = 60;
     const struct option table[] = {
-        {0, "timeout", OPTION_DURATION, &timeout_s, "TIME", "wait this long for the JVM (60s)"}, {0}};
+        {0, "timeout", OPTION_DURATION, &timeout_s, "TIME", "give up if the JVM does not answer (60s)"}, {0}};
     static const struct options_help help = {
         .usage = "procprof jvm jcmd [--timeout TIME] PID|NAME|:PORT [COMMAND [ARGUMENT...]]",
-        .text = "Sends a diagnostic command to the JVM, without a JDK being installed here. Without a "
-                "command it lists what the JVM knows.",
+        .text =
+            "Sends a diagnostic command to the JVM; no JDK is needed. Without a command, lists the commands "
+            "that the JVM knows.",
         .examples =
             "  procprof jvm jcmd 4711 VM.flags\n  procprof jvm jcmd StarRocksFE GC.class_histogram -all\n",
     };
@@ -162,19 +165,19 @@ static int run_jvm(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
         const char *summary;
-    } parts[] = {{"list", run_list, "the JVMs of this host"},
-                 {"threads", run_threads, "the threads of one: CPU, state, where it is"},
-                 {"jcmd", run_jcmd, "a diagnostic command"}};
+    } parts[] = {{"list", run_list, "list the JVMs of this host"},
+                 {"threads", run_threads, "show the threads of a JVM: CPU, state, position"},
+                 {"jcmd", run_jcmd, "send a diagnostic command to a JVM"}};
     for (size_t i = 0; argc > 1 && i < sizeof parts / sizeof *parts; i++)
         if (!strcmp(argv[1], parts[i].name)) return parts[i].run(argc - 1, argv + 1);
     bool asked = argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
     FILE *to = asked ? stdout : stderr;
-    if (argc > 1 && !asked) fprintf(to, "procprof: jvm has no part '%s'\n", argv[1]);
+    if (argc > 1 && !asked) fprintf(to, "procprof: jvm has no command '%s'\n", argv[1]);
     fprintf(to, "usage: procprof jvm list|threads|jcmd ...\n\n");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         fprintf(to, "  %-8s %s\n", parts[i].name, parts[i].summary);
-    fprintf(to, "\nProfiles of a JVM: procprof collect --jvm PID\n");
+    fprintf(to, "\n'procprof collect --jvm PID' profiles a JVM.\n");
     return asked ? 0 : 2;
 }
 
-COMMAND(jvm, "jvm", "collect", "list JVMs, show their threads, send them a jcmd", run_jvm)
+COMMAND(jvm, "jvm", "collect", "list JVMs, show their threads, send a jcmd command", run_jvm)

@@ -41,14 +41,18 @@ static int run_merge(int argc, char **argv)
     table[n_options++] = (struct option){0, "level", OPTION_INT, &level, "N", "gzip level, 0 (none) to 12"};
     if (converting)
         table[n_options++] = (struct option){
-            0,   "to",   OPTION_TEXT,
-            &to, "FORM", "pprof, collapsed, raw, callgrind, csv or json (by the name of OUT, else pprof)"};
+            0,
+            "to",
+            OPTION_TEXT,
+            &to,
+            "FORM",
+            "pprof, collapsed, raw, callgrind, csv or json (default: by the ending of OUT, else pprof)"};
     table[n_options] = (struct option){0};
     struct options_help help = {converting ? "procprof convert [OPTIONS] PROFILE... -o OUT"
                                            : "procprof merge [OPTIONS] PROFILE... -o OUT.pb.gz",
                                 converting
-                                    ? "Any format in, another one out."
-                                    : "Adds profiles up: equal stacks with equal labels become one sample.",
+                                    ? "Reads a profile in any format and writes it in another one."
+                                    : "Adds profiles up. Equal stacks with equal labels become one sample.",
                                 converting ? "  procprof convert cpu.jfr -o cpu.folded\n  "
                                              "procprof convert heap.prof -o heap.pb.gz"
                                            : "  procprof merge be1.pb.gz be2.pb.gz be3.pb.gz -o all.pb.gz"};
@@ -56,7 +60,7 @@ static int run_merge(int argc, char **argv)
     if (n == OPTIONS_DONE) return 0;
     if (n == OPTIONS_BAD) return 2;
     if (!converting) to = "pprof";
-    if (level < 0 || level > 12) return command_failf("--level goes from 0 to 12"), 2;
+    if (level < 0 || level > 12) return command_failf("--level must be 0 (no compression) to 12"), 2;
     static const struct {
         const char *name;
         enum report_format format;
@@ -71,8 +75,8 @@ static int run_merge(int argc, char **argv)
     if (!to) to = form_of(a.output);
     if (!to && converting)
         return command_failf(
-                   "%s: the ending names no format that can be written; use .pb.gz, .collapsed, .folded, "
-                   ".callgrind, .csv or .json, or say --to FORMAT",
+                   "%s: procprof cannot write a format with this ending; use .pb.gz, .collapsed, .folded, "
+                   ".callgrind, .csv or .json, or give --to FORMAT",
                    a.output),
                2;
     if (!to) to = "pprof";
@@ -99,5 +103,5 @@ static int run_merge(int argc, char **argv)
     return status;
 }
 
-COMMAND(merge, "merge", "report", "several profiles into one", run_merge)
-COMMAND(convert, "convert", "report", "a profile in another format", run_merge)
+COMMAND(merge, "merge", "report", "add several profiles up", run_merge)
+COMMAND(convert, "convert", "report", "write a profile in another format", run_merge)

@@ -18,29 +18,35 @@ struct view {
 };
 
 static const struct view views[] = {
-    {"top", REPORT_TEXT, NULL, NULL, "The functions that cost most, own and inclusive.",
+    {"top", REPORT_TEXT, NULL, NULL,
+     "Shows the functions that cost most: their own cost (flat) and with callees (cum).",
      "  procprof top cpu.pb.gz                        procprof top --cum -n 20 "
      "http://be:8060/pprof/profile?seconds=10\n"
      "  procprof top -s alloc_space heap.prof         procprof top --diff-base old.prof new.prof"},
-    {"tree", REPORT_TREE, NULL, NULL, "Each function with its callers above and its callees below.",
+    {"tree", REPORT_TREE, NULL, NULL, "Shows each function with its callers above and its callees below.",
      "  procprof tree --count 10 cpu.pb.gz"},
-    {"peek", REPORT_TREE, "REGEX", NULL, "Callers and callees of the functions that match.",
+    {"peek", REPORT_TREE, "REGEX", NULL, "Shows callers and callees of the functions that match REGEX.",
      "  procprof peek 'HashJoin::probe' cpu.pb.gz"},
-    {"list", REPORT_LIST, "REGEX", NULL, "Source lines of the functions that match, with their cost.",
+    {"list", REPORT_LIST, "REGEX", NULL,
+     "Shows the source lines of the functions that match REGEX, with their costs.",
      "  procprof list --exe ./server 'lookup' cpu.pb.gz"},
-    {"weblist", REPORT_WEBLIST, "REGEX", NULL, "As list, as a page: source with its machine code.",
+    {"weblist", REPORT_WEBLIST, "REGEX", NULL,
+     "Writes a page with the source and the machine code of the functions that match REGEX.",
      "  procprof weblist 'lookup' cpu.pb.gz > lookup.html"},
-    {"disasm", REPORT_DISASM, "REGEX", NULL, "Machine code of the functions that match, with its cost.",
+    {"disasm", REPORT_DISASM, "REGEX", NULL,
+     "Shows the machine code of the functions that match REGEX, with its costs.",
      "  procprof disasm 'lookup' cpu.pb.gz"},
-    {"traces", REPORT_TRACES, NULL, NULL, "Every stack, with its labels.", "  procprof traces threads.pb.gz"},
-    {"tags", REPORT_TAGS, NULL, NULL, "The labels of the samples and what they weigh.",
+    {"traces", REPORT_TRACES, NULL, NULL, "Prints every stack, with its labels.",
+     "  procprof traces threads.pb.gz"},
+    {"tags", REPORT_TAGS, NULL, NULL, "Shows the labels of the samples and their weight.",
      "  procprof tags cpu.pb.gz"},
-    {"raw", REPORT_RAW, NULL, NULL, "Everything a profile holds, as text.",
+    {"raw", REPORT_RAW, NULL, NULL, "Prints everything in a profile as text.",
      "  procprof raw heap.prof | less"},
-    {"comments", REPORT_COMMENTS, NULL, NULL, "The comments of a profile.", "  procprof comments cpu.pb.gz"},
-    {"dot", REPORT_DOT, NULL, NULL, "The call graph in Graphviz' language.",
+    {"comments", REPORT_COMMENTS, NULL, NULL, "Prints the comments of a profile.",
+     "  procprof comments cpu.pb.gz"},
+    {"dot", REPORT_DOT, NULL, NULL, "Writes the call graph in Graphviz' language.",
      "  procprof dot heap.prof | dot -Tpdf > heap.pdf"},
-    {"svg", REPORT_DOT, NULL, "svg", "The call graph as a picture (needs graphviz).",
+    {"svg", REPORT_DOT, NULL, "svg", "Draws the call graph (needs graphviz).",
      "  procprof svg heap.prof > heap.svg"},
     {"pdf", REPORT_DOT, NULL, "pdf", "The call graph as PDF (needs graphviz).",
      "  procprof pdf heap.prof -o heap.pdf"},
@@ -52,11 +58,11 @@ static const struct view views[] = {
      "  procprof gif heap.prof -o heap.gif"},
     {"callgrind", REPORT_CALLGRIND, NULL, NULL, "For KCachegrind.",
      "  procprof callgrind cpu.pb.gz > callgrind.out.1"},
-    {"collapsed", REPORT_COLLAPSED, NULL, NULL, "Collapsed (folded) stacks, one a line.",
+    {"collapsed", REPORT_COLLAPSED, NULL, NULL, "Writes collapsed (folded) stacks, one per line.",
      "  procprof collapsed cpu.pb.gz > cpu.folded"},
-    {"csv", REPORT_CSV, NULL, NULL, "The table of top as comma-separated values.",
+    {"csv", REPORT_CSV, NULL, NULL, "Writes the table of top as comma-separated values.",
      "  procprof csv cpu.pb.gz > top.csv"},
-    {"json", REPORT_JSON, NULL, NULL, "The table of top as JSON.",
+    {"json", REPORT_JSON, NULL, NULL, "Writes the table of top as JSON.",
      "  procprof json -n 50 cpu.pb.gz | jq .top[0]"},
 };
 
@@ -98,24 +104,24 @@ static int run_view(int argc, char **argv)
     if (v->format == REPORT_DOT || v->format == REPORT_CALLGRIND)
         table[n_options++] = (struct option){0,           "call-tree",
                                              OPTION_FLAG, &a.o.call_tree,
-                                             NULL,        "one node for each path, not for each function"};
+                                             NULL,        "one node per path instead of one per function"};
     if (v->format == REPORT_DOT || v->format == REPORT_TREE) {
         table[n_options++] = (struct option){0,
                                              "node-fraction",
                                              OPTION_NUMBER,
                                              &a.o.nodefraction,
                                              "F",
-                                             "leave out nodes below this part of the total (0.005)"};
+                                             "drop nodes below this fraction of the total (0.005)"};
         table[n_options++] = (struct option){0,
                                              "edge-fraction",
                                              OPTION_NUMBER,
                                              &a.o.edgefraction,
                                              "F",
-                                             "leave out edges below this part of the total (0.001)"};
+                                             "drop edges below this fraction of the total (0.001)"};
     }
     if (v->format == REPORT_LIST || v->format == REPORT_WEBLIST) {
         table[n_options++] = (struct option){
-            0, "source-path", OPTION_TEXT, &a.o.source_path, "DIR:...", "where source files are"};
+            0, "source-path", OPTION_TEXT, &a.o.source_path, "DIR:...", "folders to search for source files"};
         table[n_options++] = (struct option){
             0, "trim-path", OPTION_TEXT, &a.o.trim_path, "DIR:...", "prefixes to remove from recorded paths"};
     }
@@ -184,23 +190,23 @@ static int run_view(int argc, char **argv)
     return report_deliver(a.output, &text, v->graphviz && strcmp(v->graphviz, "svg"), v->name);
 }
 
-COMMAND(top, "top", "report", "the functions that cost most", run_view)
-COMMAND(tree, "tree", "report", "functions with their callers and callees", run_view)
-COMMAND(peek, "peek", "report", "callers and callees of matching functions", run_view)
-COMMAND(list, "list", "report", "annotated source", run_view)
-COMMAND(weblist, "weblist", "report", "annotated source as a page", run_view)
-COMMAND(disasm, "disasm", "report", "annotated machine code", run_view)
-COMMAND(traces, "traces", "report", "every stack", run_view)
-COMMAND(tags, "tags", "report", "labels and what they weigh", run_view)
-COMMAND(raw, "raw", "report", "everything a profile holds, as text", run_view)
-COMMAND(comments, "comments", "report", "the comments of a profile", run_view)
-COMMAND(dot, "dot", "report", "call graph for Graphviz", run_view)
-COMMAND(svg, "svg", "report", "call graph as SVG", run_view)
-COMMAND(pdf, "pdf", "report", "call graph as PDF", run_view)
-COMMAND(png, "png", "report", "call graph as PNG", run_view)
-COMMAND(ps, "ps", "report", "call graph as PostScript", run_view)
-COMMAND(gif, "gif", "report", "call graph as GIF", run_view)
-COMMAND(callgrind, "callgrind", "report", "call graph for KCachegrind", run_view)
-COMMAND(collapsed, "collapsed", "report", "collapsed stacks", run_view)
-COMMAND(csv, "csv", "report", "top as CSV", run_view)
-COMMAND(json, "json", "report", "top as JSON", run_view)
+COMMAND(top, "top", "report", "show the functions that cost most", run_view)
+COMMAND(tree, "tree", "report", "show functions with their callers and callees", run_view)
+COMMAND(peek, "peek", "report", "show callers and callees of matching functions", run_view)
+COMMAND(list, "list", "report", "show source code with costs", run_view)
+COMMAND(weblist, "weblist", "report", "write source code with costs as a page", run_view)
+COMMAND(disasm, "disasm", "report", "show machine code with costs", run_view)
+COMMAND(traces, "traces", "report", "print every stack", run_view)
+COMMAND(tags, "tags", "report", "show the labels of samples and their weight", run_view)
+COMMAND(raw, "raw", "report", "print everything in a profile as text", run_view)
+COMMAND(comments, "comments", "report", "print the comments of a profile", run_view)
+COMMAND(dot, "dot", "report", "write the call graph for Graphviz", run_view)
+COMMAND(svg, "svg", "report", "draw the call graph as SVG", run_view)
+COMMAND(pdf, "pdf", "report", "draw the call graph as PDF", run_view)
+COMMAND(png, "png", "report", "draw the call graph as PNG", run_view)
+COMMAND(ps, "ps", "report", "draw the call graph as PostScript", run_view)
+COMMAND(gif, "gif", "report", "draw the call graph as GIF", run_view)
+COMMAND(callgrind, "callgrind", "report", "write the call graph for KCachegrind", run_view)
+COMMAND(collapsed, "collapsed", "report", "write collapsed stacks", run_view)
+COMMAND(csv, "csv", "report", "write the table of top as CSV", run_view)
+COMMAND(json, "json", "report", "write the table of top as JSON", run_view)

@@ -230,33 +230,38 @@ static int run(int argc, char **argv)
 {
     struct arguments a = {.http_port = -1, .mysql_port = -1};
     struct option table[] = {
-        {0, "config", OPTION_TEXT, &a.config, "FILE", "settings and nodes of our own (docs/server.md)"},
+        {0, "config", OPTION_TEXT, &a.config, "FILE",
+         "settings and nodes of this server (man procprof.conf)"},
         {0, "fe-conf", OPTION_TEXT, &a.fe_conf, "FILE",
          "fe.conf of StarRocks: the proc_profile_* keys, ports, sys_log_dir"},
         {0, "be-conf", OPTION_TEXT, &a.be_conf, "FILE", "be.conf: this host's backend becomes a node"},
         {0, "data", OPTION_TEXT, &a.data, "DIR",
-         "where nodes, users and profiles are kept (the user's data folder)"},
-        {0, "http-port", OPTION_INT, &a.http_port, "PORT", "of the page and the API (8030); 0: any free one"},
-        {0, "mysql-port", OPTION_INT, &a.mysql_port, "PORT", "of the MySQL protocol (9030); 0: any free one"},
-        {0, "listen", OPTION_TEXT, &a.listen, "ADDRESS", "once root has a password; loopback before"},
-        {0, "node", OPTION_LIST, &a.nodes, "'BE host:port'",
-         "a node to collect from; may be given several times"},
-        {0, "set", OPTION_LIST, &a.settings, "KEY=VALUE", "any setting of a conf file"},
+         "folder for nodes, users and profiles ($XDG_DATA_HOME/procprof)"},
+        {0, "http-port", OPTION_INT, &a.http_port, "PORT",
+         "port of the page and the HTTP API (8030); 0: any free port"},
+        {0, "mysql-port", OPTION_INT, &a.mysql_port, "PORT",
+         "port of the MySQL protocol (9030); 0: any free port"},
+        {0, "listen", OPTION_TEXT, &a.listen, "ADDRESS",
+         "address to listen on once root has a password; loopback before"},
+        {0, "node", OPTION_LIST, &a.nodes, "'BE host:port'", "a node to collect from; may be repeated"},
+        {0, "set", OPTION_LIST, &a.settings, "KEY=VALUE", "a setting, as in a conf file; may be repeated"},
         {0, "log-level", OPTION_TEXT, &a.log_level, "LEVEL", "error, warn, info or debug"},
         {0, "daemon", OPTION_FLAG, &a.daemon, NULL, "serve in the background; log to DIR/procprof.log"},
-        {0, "pid-file", OPTION_TEXT, &a.pid_file, "FILE", "write the process id there"},
-        {0, "log-file", OPTION_TEXT, &a.log_file, "FILE", "of a daemon"},
-        {0, "ports-file", OPTION_TEXT, &a.ports_file, "FILE", "write the ports there once it serves"},
+        {0, "pid-file", OPTION_TEXT, &a.pid_file, "FILE", "write the process id to FILE"},
+        {0, "log-file", OPTION_TEXT, &a.log_file, "FILE", "log file of the daemon"},
+        {0, "ports-file", OPTION_TEXT, &a.ports_file, "FILE",
+         "write the ports to FILE once the server is ready"},
         {0, "agent-token-file", OPTION_TEXT, &a.token_file, "FILE",
-         "a procprof that sends this token may look and collect here"},
+         "file with a token; a procprof that sends it may look and collect here"},
         {0, "durable", OPTION_FLAG, &a.durable, NULL,
-         "wait for the disk at each profile: survives a power cut"},
-        {0, "settings", OPTION_FLAG, &a.list_settings, NULL, "list all settings with their presets, and end"},
+         "wait for the disk at each profile, so that it survives a power cut"},
+        {0, "settings", OPTION_FLAG, &a.list_settings, NULL,
+         "list all settings with their defaults, and exit"},
         {0}};
     struct options_help help = {
         "procprof serve [OPTIONS]",
-        "Collects profiles from the nodes of a cluster, keeps them, shows them in a browser, and obeys the "
-        "mysql client.",
+        "Collects profiles from the nodes of a cluster, stores them, and serves them to browsers and MySQL "
+        "clients.",
         "  procprof serve                                       # http://localhost:8030/ and mysql -h "
         "127.0.0.1 -P 9030 -u root\n"
         "  procprof serve --node 'BE 127.0.0.1:8060' --set be_profile_types=cpu,heap\n"
@@ -269,4 +274,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-COMMAND(serve, "serve", "serve", "the server: nodes, collector, web page, MySQL protocol", run)
+COMMAND(serve, "serve", "serve", "collect from a cluster; web page, HTTP API, MySQL protocol", run)

@@ -65,28 +65,28 @@ static int run(int argc, char **argv)
     int64_t n_threads = 0, pid = 0;
     const struct option table[] = {
         {'o', "output", OPTION_TEXT, &output, "FILE",
-         "where the profile goes (profile.proto, gzip); - is standard output"},
+         "output file (profile.proto, gzip); - is standard output"},
         {0, "path", OPTION_LIST, &search, "FOLDER",
-         "look here for programs, libraries and debug files; may be given often"},
+         "also search here for programs, libraries and debug files; may be repeated"},
         {0, "pid", OPTION_INT, &pid, "PID",
-         "the process it came from, still alive: its own files, deleted ones too"},
-        {0, "binary", OPTION_TEXT, &binary, "FILE", "the program, in place of the one the profile names"},
-        {0, "force", OPTION_FLAG, &force, NULL, "also for locations that have names already"},
+         "the process, still running, whose files to read, deleted ones included"},
+        {0, "binary", OPTION_TEXT, &binary, "FILE", "the program, instead of the one that the profile names"},
+        {0, "force", OPTION_FLAG, &force, NULL, "also name locations that already have names"},
         {0, "no-inlines", OPTION_FLAG, &no_inlines, NULL, "one frame per address"},
         {0, "symbols-only", OPTION_FLAG, &symbols_only, NULL,
-         "only symbol tables: names without files and lines"},
-        {0, "cache", OPTION_TEXT, &cache, "FOLDER", "keep symbol caches here"},
-        {0, "no-cache", OPTION_FLAG, &no_cache, NULL, "neither read nor write symbol caches"},
-        {0, "threads", OPTION_INT, &n_threads, "N", "workers; default: one per core"},
+         "read only symbol tables: names without files and lines"},
+        {0, "cache", OPTION_TEXT, &cache, "FOLDER", "folder of the symbol cache"},
+        {0, "no-cache", OPTION_FLAG, &no_cache, NULL, "do not use the symbol cache"},
+        {0, "threads", OPTION_INT, &n_threads, "N", "number of threads (one per core)"},
         {0, "demangle", OPTION_FLAG, &demangle_only, NULL,
-         "only turn mangled names on standard input into names for people"},
+         "demangle the names on standard input, and nothing else"},
         {0},
     };
     const struct options_help help = {
         .usage = "procprof symbolize [OPTIONS] PROFILE -o OUT",
-        .text = "Looks up the addresses of a profile in the programs and libraries they came from, and "
-                "writes the profile with\n"
-                "functions, files, lines and inlined frames in it.",
+        .text =
+            "Looks up the addresses of a profile in its programs and libraries, and writes the profile with\n"
+            "functions, files, lines and inlined frames.",
         .examples = "  procprof symbolize cpu.prof -o named.pb.gz\n"
                     "  procprof symbolize --path /mnt/image heap.pb.gz -o named.pb.gz\n",
     };
@@ -119,4 +119,4 @@ static int run(int argc, char **argv)
     return rc < 0 ? command_fail(&err) : 0;
 }
 
-COMMAND(symbolize, "symbolize", "other", "fill a profile with functions, lines and inlined frames", run)
+COMMAND(symbolize, "symbolize", "other", "add functions, lines and inlined frames to a profile", run)

@@ -91,23 +91,24 @@ static int run(int argc, char **argv)
     double seconds = 0;
     struct option_list bases = {0}, path = {0};
     struct option table[] = {
-        {0, "listen", OPTION_TEXT, &listen, "HOST:PORT", "where the page is (localhost and any free port)"},
-        {0, "browser", OPTION_FLAG, &browser, NULL, "open a browser (preset); --no-browser does not"},
-        {0, "binary", OPTION_TEXT, &binary, "FILE", "the program, for profiles that do not say"},
-        {0, "base", OPTION_LIST, &bases, "FILE", "compare with this one"},
-        {0, "path", OPTION_LIST, &path, "DIR", "look for binaries and debug files there too"},
-        {0, "seconds", OPTION_DURATION, &seconds, "TIME", "how long a URL is to sample"},
+        {0, "listen", OPTION_TEXT, &listen, "HOST:PORT", "address of the page (localhost and any free port)"},
+        {0, "browser", OPTION_FLAG, &browser, NULL, "open a browser (default); --no-browser does not"},
+        {0, "binary", OPTION_TEXT, &binary, "FILE", "the program, for profiles that do not name it"},
+        {0, "base", OPTION_LIST, &bases, "FILE", "compare with this profile"},
+        {0, "path", OPTION_LIST, &path, "DIR", "also search DIR for binaries and debug files"},
+        {0, "seconds", OPTION_DURATION, &seconds, "TIME", "how long a URL collects"},
         {0}};
-    struct options_help help = {"procprof ui [OPTIONS] PROFILE...",
-                                "Shows profiles in the browser: files of any kind we read, or URLs.",
-                                "  procprof ui cpu.pprof\n  procprof ui --base before.heap after.heap\n"};
+    struct options_help help = {
+        "procprof ui [OPTIONS] PROFILE...",
+        "Shows profiles in the browser: files in any format that procprof reads, or URLs.",
+        "  procprof ui cpu.pprof\n  procprof ui --base before.heap after.heap\n"};
     int n = options_parse(argc, argv, table, &help);
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
-    if (n == 0) return command_failf("name at least one profile: procprof ui FILE..."), 2;
+    if (n == 0) return command_failf("ui needs at least one profile: procprof ui FILE..."), 2;
     char host[256];
     int port;
     if (!parse_listen(listen, host, sizeof host, &port))
-        return command_failf("--listen %s: not of the form HOST:PORT", listen);
+        return command_failf("--listen %s: must have the form HOST:PORT", listen);
 
     sigset_t signals;
     sigemptyset(&signals);
@@ -147,4 +148,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-COMMAND(ui, "ui", "report", "profiles in the browser", run)
+COMMAND(ui, "ui", "report", "show profiles in the browser", run)

@@ -141,7 +141,7 @@ static int collect_one(struct arguments *a, enum profile_type type)
     if (!bad)
         say("INFO", "wrote %s (%lld samples)", path, (long long)capture_samples(p, type));
     else if (bad == CAPTURE_EMPTY)
-        say("INFO", "nothing was kept: %s", err.text);
+        say("INFO", "kept no profile: %s", err.text);
     else if (!is_stopping)
         say("ERROR", "no %s profile: %s", profile_type_name(type), err.text);
     profile_free(p);
@@ -323,39 +323,43 @@ int collect_be_run(int argc, char **argv)
         .type = "cpu", .duration_s = 10, .cleanup_days = 1, .cleanup_bytes = 2147483648u, .brpc_port = -1};
     struct option table[] = {
         {0, "be", OPTION_TEXT, &a.be, "HOST:PORT",
-         "where its profiling endpoints answer (this host's brpc port)"},
+         "address of the profiling endpoints (this host's brpc port)"},
         {0, "profiling-type", OPTION_TEXT, &a.type, "TYPE",
          "cpu, contention or both; also mem, heap, wall, with commas (cpu)"},
-        {0, "duration", OPTION_DURATION, &a.duration_s, "TIME", "of one capture (10s)"},
+        {0, "duration", OPTION_DURATION, &a.duration_s, "TIME", "length of one capture (10s)"},
         {0, "interval", OPTION_DURATION, &a.interval_s, "TIME",
-         "between two (60s, or COLLECT_BE_PROFILE_INTERVAL of the environment or be.conf)"},
+         "time between captures (60s, or COLLECT_BE_PROFILE_INTERVAL of the environment or be.conf)"},
         {0, "output-dir", OPTION_TEXT, &a.output_dir, "DIR",
          "profiles go into its folder proc_profile (sys_log_dir of be.conf)"},
         {0, "be-conf", OPTION_TEXT, &a.be_conf, "FILE",
          "be.conf: brpc_port, sys_log_dir, COLLECT_BE_PROFILE_INTERVAL"},
-        {0, "brpc-port", OPTION_INT, &a.brpc_port, "PORT", "of this host's backend (8060)"},
+        {0, "brpc-port", OPTION_INT, &a.brpc_port, "PORT", "brpc port of this host's backend (8060)"},
         {0, "cleanup-days", OPTION_NUMBER, &a.cleanup_days, "DAYS",
-         "remove profiles older than this, of 24 hours each (1)"},
+         "remove profiles older than this many days of 24 hours (1)"},
         {0, "cleanup-size", OPTION_SIZE, &a.cleanup_bytes, "BYTES",
-         "remove the oldest until all take less (2 GiB)"},
-        {0, "loop", OPTION_FLAG, &a.loop, NULL, "again and again, until a signal"},
-        {0, "daemon", OPTION_FLAG, &a.daemon, NULL, "the same, in the background"},
-        {0, "pid-file", OPTION_TEXT, &a.pid_file, "FILE", "of a daemon; refuses to be the second one"},
-        {0, "log-file", OPTION_TEXT, &a.log_file, "FILE", "of a daemon"},
+         "remove the oldest profiles until all take less (2 GiB)"},
+        {0, "loop", OPTION_FLAG, &a.loop, NULL, "repeat until a signal"},
+        {0, "daemon", OPTION_FLAG, &a.daemon, NULL, "repeat in the background"},
+        {0, "pid-file", OPTION_TEXT, &a.pid_file, "FILE",
+         "pid file of the daemon; a second daemon is refused"},
+        {0, "log-file", OPTION_TEXT, &a.log_file, "FILE", "log file of the daemon"},
         {0, "token", OPTION_TEXT, &a.token, "TEXT", "sent as Authorization: Bearer"},
         {0}};
     static const struct options_help help = {
         .usage = "procprof collect [--be HOST:PORT] [OPTIONS]",
         .text =
-            "Profiles a native server through its endpoints (libprocprof, brpc, StarRocks, Go): into files "
-            "that pages and\nscripts of StarRocks know. What comes back is decoded before it is kept.",
+            "Profiles a native server through its endpoints (libprocprof, brpc, StarRocks, Go). Files get "
+            "the "
+            "names that pages\nand scripts of StarRocks expect. An answer that is not a profile is not kept.",
         .examples =
             "  procprof collect --be 127.0.0.1:8060 --profiling-type both --output-dir log\n"
             "  procprof collect --be-conf conf/be.conf --daemon --pid-file be.pid --log-file be.log\n"};
     int n = options_parse(argc, argv, table, &help);
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
     if (n > 0)
-        return command_failf("collect: '%s' was not expected here; --help tells the options", argv[1]), 2;
+        return command_failf("collect: unexpected argument '%s'; 'procprof collect --help' lists the options",
+                             argv[1]),
+               2;
     struct err err = {0};
     if (work_out(&a, &err)) return say("ERROR", "%s", err.text), 1;
     struct sigaction action = {.sa_handler = stop};

@@ -276,7 +276,7 @@ int collect_jvm_run(int argc, char **argv)
         {'e', "event", OPTION_TEXT, &a.events, "LIST",
          "cpu, alloc, lock, wall, live, nativemem, nativelock (cpu)"},
         {'d', "duration", OPTION_DURATION, &a.duration_s, "TIME",
-         "how long (30s); Ctrl-C ends it earlier and keeps what there is"},
+         "length of the capture (30s); Ctrl-C ends it early and keeps what it has"},
         {'o', "output", OPTION_TEXT, &a.output, "FILE",
          "profile: .pb.gz, .pb, .html, .svg or .jfr (jvm-PID-TIME.pb.gz)"},
         {0, "html", OPTION_TEXT, &a.html, "[FILE]", "also a page with the full viewer (beside the profile)"},
@@ -284,27 +284,28 @@ int collect_jvm_run(int argc, char **argv)
         {0, "archive", OPTION_TEXT, &a.archive, "DIR",
          "also cpu-profile-TIME.html.tar.gz, mem-profile-... as StarRocks keeps them"},
         {'s', "sample", OPTION_TEXT, &a.sample, "TYPE",
-         "what the pictures show first: cpu, alloc_space, delay, wall ..."},
+         "value that pages and pictures show first: cpu, alloc_space, delay, wall ..."},
         {0, "interval", OPTION_DURATION, &a.cpu_interval_s, "TIME", "CPU time between samples (10ms)"},
         {0, "wall-interval", OPTION_DURATION, &a.wall_interval_s, "TIME",
-         "time between looks at all threads (50ms)"},
+         "time between samples of all threads (50ms)"},
         {0, "alloc-interval", OPTION_SIZE, &a.alloc_interval_bytes, "SIZE",
          "bytes allocated between samples (512k)"},
         {0, "lock-interval", OPTION_DURATION, &a.lock_interval_s, "TIME", "waiting between samples (10us)"},
-        {0, "jstackdepth", OPTION_INT, &a.jstack_depth, "N", "frames at most (2048)"},
+        {0, "jstackdepth", OPTION_INT, &a.jstack_depth, "N", "deepest stack that is kept (2048)"},
         {0, "memlimit", OPTION_SIZE, &a.memory_limit_bytes, "SIZE",
          "memory the profiler may take in the JVM (256m)"},
-        {0, "engine", OPTION_TEXT, &a.engine, "NAME", "auto, async-profiler, or jfr: the JVM's own recorder"},
+        {0, "engine", OPTION_TEXT, &a.engine, "NAME",
+         "auto, async-profiler, or jfr (the JVM's flight recorder)"},
         {0, "async-profiler", OPTION_TEXT, &a.library, "FILE", "libasyncProfiler.so to use"},
         {0, "jfr", OPTION_TEXT, &a.jfr, "FILE", "also keep the recording itself"},
         {0, "wait", OPTION_DURATION, &a.wait_s, "TIME",
-         "for the end of a session somebody else has, as procprof serve (150s); 0: refuse at once"},
-        {'q', "quiet", OPTION_FLAG, &a.quiet, NULL, "only errors"},
+         "wait for another session of this JVM to end (150s); 0: refuse at once"},
+        {'q', "quiet", OPTION_FLAG, &a.quiet, NULL, "print only errors"},
         {0},
     };
     static const struct options_help help = {
         .usage = "procprof collect --jvm JVM [OPTIONS]",
-        .text = "Profiles a running JVM without a restart: several events in one session, into one profile.",
+        .text = "Profiles a running JVM without a restart. Several events make one session and one profile.",
         .examples =
             "  procprof collect --jvm 4711 --event cpu,alloc,lock,wall --duration 30 -o fe.pb.gz\n"
             "  procprof collect --jvm StarRocksFE --html fe.html\n"
@@ -312,10 +313,12 @@ int collect_jvm_run(int argc, char **argv)
     };
     char **words = with_files(argc, argv);
     int n = options_parse(argc, words, table, &help);
-    if (n > 0) command_failf("collect: '%s' was not expected here; --help tells the options", words[1]);
+    if (n > 0)
+        command_failf("collect: unexpected argument '%s'; 'procprof collect --help' lists the options",
+                      words[1]);
     mem_free(words);
     if (n) return n == OPTIONS_DONE ? 0 : 2;
-    if (!a.target) return command_failf("collect: name a JVM: --jvm PID, a main class or :PORT"), 2;
+    if (!a.target) return command_failf("collect: --jvm needs a pid, a main class or :PORT"), 2;
     struct err err;
     unsigned events;
     struct jvm_collect_options options = {.is_cancelled = is_cancelled, .progress = show_progress};

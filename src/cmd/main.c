@@ -95,12 +95,14 @@ static const char *nearest_command(const char *name)
 static void print_usage(FILE *to)
 {
     static const char *const groups[][2] = {
-        {"report", "look at profiles"},
+        {"report", "show profiles"},
         {"collect", "get profiles"},
-        {"serve", "serve"},
-        {"personality", "stand in for another tool (also by a link of that name)"},
-        {"other", "more"}};
-    fprintf(to, "procprof %s: what is this process doing?\n\nusage: procprof COMMAND [OPTIONS] ...\n",
+        {"serve", "run a server"},
+        {"personality", "use the command line of another tool (a link of that name works too)"},
+        {"other", "other"}};
+    fprintf(to,
+            "procprof %s: shows where the CPU time, memory and lock waits of processes go\n\nusage: procprof "
+            "COMMAND [OPTIONS] ...\n",
             PROCPROF_VERSION);
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
         int n = 0;
@@ -110,7 +112,8 @@ static void print_usage(FILE *to)
             fprintf(to, "  %-12s %s\n", c->name, c->summary);
         }
     }
-    fprintf(to, "\n'procprof COMMAND --help' tells more about one of them.\n");
+    fprintf(to, "\n'procprof COMMAND --help' explains a command. A PROFILE is a file, a URL, or - for "
+                "standard input.\n");
 }
 
 static int no_such_command(const char *name)

@@ -19,11 +19,10 @@ static const char usage[] =
     "  jeprof [options] PROFILE_WITH_NAMES...      files written by --raw\n"
     "  jeprof [options] HOST:PORT[/SERVICE]        names come from host:port/pprof/symbol\n"
     "  jeprof --symbols PROGRAM < MAPS_AND_ADDRESSES\n\n"
-    "  SERVICE is /pprof/heap, /pprof/profile (taken when it is left out), /pprof/pmuprofile, "
+    "  SERVICE is /pprof/heap, /pprof/profile (the default), /pprof/pmuprofile, "
     "/pprof/growth,\n"
-    "  /pprof/contention, /pprof/wall, /pprof/censusprofile or /pprof/filteredprofile; a path may stand "
-    "before it.\n"
-    "  Options may stand anywhere, may be shortened, and begin with one dash or two.\n\n"
+    "  /pprof/contention, /pprof/wall, /pprof/censusprofile or /pprof/filteredprofile, after any path.\n"
+    "  Options may come anywhere, may be shortened, and begin with one dash or two.\n\n"
     "output, at most one (none: a shell on a terminal, else --text):\n"
     "  --text              a table                    --dot  --ps  --pdf  --svg  --gif     the call graph\n"
     "  --list=REGEX        source with costs          --gv  --evince  --web                ... in a viewer\n"
@@ -32,7 +31,7 @@ static const char usage[] =
     "later\n"
     "  --interactive       a shell                    --symbols                            names of "
     "addresses\n\n"
-    "what counts as one:\n"
+    "what makes one row or node:\n"
     "  --functions (default)  --lines  --files  --addresses\n\n"
     "heap profiles:\n"
     "  --inuse_space (default)  --inuse_objects  --alloc_space  --alloc_objects\n"
@@ -47,14 +46,14 @@ static const char usage[] =
     "  --focus=REGEX       only stacks with a match   --ignore=REGEX    no stacks with a match\n"
     "  --retain=REGEX      only frames that match     --exclude=REGEX   no frames that match\n"
     "  --nodecount=80  --nodefraction=.005  --edgefraction=.001  --maxdegree=8    size of the graph\n"
-    "  --heapcheck         mark leaking nodes         --scale=N         taken, not used\n"
+    "  --heapcheck         mark leaking nodes         --scale=N         accepted, not used\n"
     "  --auto-signal-frm   drop second frames that all CPU samples share, as jeprof does\n\n"
     "sources:\n"
     "  --seconds=30        for CPU profiles from a server\n"
     "  --lib_prefix=DIR,... folders to put before library paths\n"
     "  --add_lib=FILE      one more library with symbols\n"
-    "  --tools=..., --debug-syms-by-id, --debug are taken and not needed\n\n"
-    "environment: JEPROF_TMPDIR, where fetched profiles are kept (~/jeprof)\n";
+    "  --tools=..., --debug-syms-by-id, --debug are accepted and not needed\n\n"
+    "environment: JEPROF_TMPDIR is the folder for fetched profiles (~/jeprof)\n";
 
 struct run {
     struct jeprof_options options;
@@ -343,4 +342,4 @@ static int run_jeprof(int argc, char **argv)
 }
 
 COMMAND(jeprof, "jeprof", "personality",
-        "jeprof's command line: tables, graphs and shell for heap, CPU and lock profiles", run_jeprof)
+        "tables, graphs and a shell for heap, CPU and lock profiles, as jeprof", run_jeprof)

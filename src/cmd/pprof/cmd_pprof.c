@@ -400,4 +400,4 @@ static int run(int argc, char **argv)
     return status;
 }
 
-COMMAND(pprof, "pprof", "personality", "google/pprof's command line: reports, shell, web page", run)
+COMMAND(pprof, "pprof", "personality", "reports, a shell and a web page, as google/pprof", run)
