@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/tar_gz.h"
+#include "base/tar.h"
 #include "serve/collector/node_capture.h"
 #include "serve/http/api.h"
 #include "serve/http/json_in.h"

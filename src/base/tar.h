@@ -1,5 +1,5 @@
-/* tar.h - POSIX ustar archives, as the frontend's `….html.tar.gz` is one: a page, and behind it (when we made
- * it) the profile it was made from. Not compressed here. */
+/* tar.h - POSIX ustar archives, plain and with gzip around them. The frontend's `….html.tar.gz` is one: it
+ * holds a page and, when we made it, the profile behind the page. */
 #ifndef BASE_TAR_H
 #define BASE_TAR_H
 
@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 
 struct tar_file {
     const char *name; /* at most 99 bytes are kept */
@@ -20,7 +21,13 @@ void tar_make(const struct tar_file *files, size_t n_files, int64_t mtime_s, str
 
 bool tar_is(const void *data, size_t len);
 
-/* The first file whose name ends so (".pprof"): a view into data. ERR_NOT_FOUND when there is none. */
+/* The first file whose name has that ending (".pprof"), as a view into data. ERR_NOT_FOUND when there is
+ * none. */
 int tar_find(const void *data, size_t len, const char *ending, struct tar_file *ret_file, struct err *err);
+
+/* The same for an archive inside gzip of at most 1 GiB: a copy, which the caller frees with bytes_free. */
+int tar_gz_entry(const void *data, size_t len, const char *ending, struct bytes *ret_bytes, struct err *err);
+
+void tar_gz_make(const struct tar_file *files, size_t n_files, int64_t mtime_s, struct bytes *ret_bytes);
 
 #endif

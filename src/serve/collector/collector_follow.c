@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/tar_gz.h"
+#include "base/tar.h"
 #include "serve/collector/collector_int.h"
 #include "serve/collector/node_list.h"
 #include "serve/collector/node_request.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/tar_gz.h"
+#include "base/tar.h"
 #include "base/unpack.h"
 #include "collect/jvm_collect.h"
 #include "collect/jvm_find.h"

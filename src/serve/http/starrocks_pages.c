@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/pack.h"
-#include "base/tar_gz.h"
+#include "base/tar.h"
 #include "base/unpack.h"
 #include "serve/collector/node_list.h"
 #include "serve/collector/node_request.h"

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/pack.h"
-#include "base/tar_gz.h"
+#include "base/tar.h"
 #include "format/format.h"
 #include "profile/compat.h"
 #include "profile/filter.h"
