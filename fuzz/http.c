@@ -8,20 +8,21 @@
 #include "base/tar.h"
 #include "serve/collector/node_capture.h"
 #include "serve/http/api.h"
-#include "serve/http/json_in.h"
 #include "store/profile_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void fuzz_json(const char *text, size_t len)
+static void fuzz_body(const char *text, size_t len)
 {
-    static struct json_object o;
+    struct http_request q = {0};
+    struct arena arena = {0};
+    struct json_value *object = NULL;
     struct err err = {0};
-    int rc = json_read_object(text, len, &o, &err);
-    if (rc ? !err.text[0] || o.n_fields : o.n_fields > JSON_MAX_FIELDS) abort();
-    for (size_t i = 0; i < o.n_fields; i++)
-        if (strlen(o.fields[i].key) >= sizeof o.fields[i].key || strlen(o.fields[i].text) > JSON_MAX_TEXT)
-            abort();
+    buf_add(&q.body, text, len);
+    int rc = api_body(&q, &arena, &object, &err);
+    if (rc ? !err.text[0] || object : object->kind != JSON_OBJECT) abort();
+    arena_free(&arena);
+    buf_free(&q.body);
 }
 
 static void fuzz_ids(const char *text)
@@ -109,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = mem_strndup((const char *)data + 1, size - 1);
     switch (data[0] % 7) {
     case 0:
-        fuzz_json(text, size - 1);
+        fuzz_body(text, size - 1);
         break;
     case 1:
         fuzz_ids(text);

@@ -152,18 +152,10 @@ void buf_varint(struct buf *b, uint64_t value)
     buf_char(b, (char)value);
 }
 
-void buf_utf8(struct buf *b, uint32_t c)
+void buf_utf8(struct buf *b, uint32_t code_point)
 {
-    if (c < 0x80) {
-        buf_char(b, (char)c);
-        return;
-    }
-    int shift = c < 0x800 ? 6 : c < 0x10000 ? 12 : 18;
-    buf_char(b, (char)((shift == 6 ? 0xc0 : shift == 12 ? 0xe0 : 0xf0) | c >> shift));
-    while (shift) {
-        shift -= 6;
-        buf_char(b, (char)(0x80 | (c >> shift & 63)));
-    }
+    char bytes[4];
+    buf_add(b, bytes, utf8_encode(code_point, bytes));
 }
 
 /* Appends what stands for itself at the start of s (n bytes left): a run of `plain` bytes, a UTF-8 sequence,

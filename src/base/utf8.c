@@ -28,3 +28,16 @@ size_t utf8_sequence_len(const char *s, size_t n)
     }
     return len;
 }
+
+size_t utf8_encode(uint32_t code_point, char out[4])
+{
+    static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0}; /* by length */
+    if (code_point < 0x80) {
+        out[0] = (char)code_point;
+        return 1;
+    }
+    size_t len = code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+    for (size_t i = len; i-- > 1; code_point >>= 6) out[i] = (char)(0x80 | (code_point & 63));
+    out[0] = (char)(first[len] | code_point);
+    return len;
+}

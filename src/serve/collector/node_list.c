@@ -4,39 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_read.h"
 #include "base/mem.h"
 
-/* The text between the quotes that follow, and what is after it; NULL: there are none, or it is too long. */
-static const char *quoted(const char *at, char file[PROFILE_NAME_MAX])
+static int64_t size_of(const struct json_value *entry)
 {
-    const char *open = strchr(at, '"'), *close = open ? strchr(open + 1, '"') : NULL;
-    size_t n = close ? (size_t)(close - open - 1) : 0;
-    if (!close) return NULL;
-    memset(file, 0, PROFILE_NAME_MAX);
-    if (n < PROFILE_NAME_MAX) memcpy(file, open + 1, n);
-    return close + 1;
+    double size;
+    const char *text = json_text(entry, "size"); /* a number written as text counts too */
+    if (text) return strtoll(text, NULL, 10);
+    return json_number(entry, "size", &size) && size >= 0 && size < 9e15 ? (int64_t)size : 0;
 }
 
 size_t node_list_parse(const void *bytes, size_t len, size_t max, struct node_list_entry **ret_entries)
 {
-    static const char key[] = "\"filename\"", size_key[] = "\"size\"";
-    char *text = mem_strndup(bytes, len);
+    struct arena arena = {0};
+    struct json_value *list = NULL, *profiles;
     struct node_list_entry *entries = NULL;
     size_t n = 0, cap = 0;
-    for (const char *at = text; n < max && (at = strstr(at, key));) {
-        struct node_list_entry e = {0};
+    json_read(bytes, len, &arena, &list, NULL);
+    profiles = json_member(list, "profiles");
+    for (const struct json_value *item = profiles ? profiles->items : NULL; item && n < max;
+         item = item->next) {
+        struct node_list_entry e = {.size_bytes = size_of(item)};
+        const char *file = json_text(item, "filename");
         int32_t node;
-        at = quoted(at + strlen(key), e.file);
-        if (!at) break;
+        if (!file || strlen(file) >= sizeof e.file) continue;
+        memcpy(e.file, file, strlen(file) + 1);
         if (!profile_name_parse_listed(e.file, &e.name, &node) || e.name.form == PROFILE_FLAME) continue;
-        const char *object_end = strchr(at, '}'), *size = strstr(at, size_key);
-        if (size && object_end && size < object_end) {
-            size += strlen(size_key);
-            e.size_bytes = strtoll(size + strspn(size, ": \t\r\n\""), NULL, 10);
-        }
         *VEC_PUSH(entries, n, cap) = e;
     }
-    mem_free(text);
+    arena_free(&arena);
     *ret_entries = entries;
     return n;
 }

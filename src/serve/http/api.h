@@ -2,6 +2,7 @@
 #ifndef SERVE_HTTP_API_H
 #define SERVE_HTTP_API_H
 
+#include "base/json_read.h"
 #include "serve/http/http.h"
 #include "serve/view/views.h"
 
@@ -25,6 +26,10 @@ http_handler starrocks_page, starrocks_file, starrocks_list, starrocks_raw, star
  * Both lists empty is not an error here. mem_free the list. */
 bool api_select(struct http_request *q, struct http_answer *a, const char *prefix,
                 struct store_profile **ret_list, size_t *ret_n, size_t *ret_dropped);
+
+/* The body of the request, which must be a JSON object of at most 16 plain values (no arrays, no objects,
+ * texts of at most 1,024 bytes). The value lives in the arena. */
+int api_body(struct http_request *q, struct arena *arena, struct json_value **ret_object, struct err *err);
 
 /* "10001,10002"; false: not of that form. mem_free. */
 bool api_parse_ids(const char *text, size_t max, int64_t **ret_ids, size_t *ret_n);

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "serve/http/api.h"
-#include "serve/http/json_in.h"
 #include "serve/http/site.h"
 
 static bool no_nodes(struct http_request *q, struct http_answer *a)
@@ -88,19 +87,19 @@ void api_nodes(struct http_request *q, struct http_answer *a)
     mem_free(nodes);
 }
 
-static bool take_text(const struct json_object *o, const char *key, char *into, size_t size)
+static bool take_text(const struct json_value *o, const char *key, char *into, size_t size)
 {
     const char *text = json_text(o, key);
-    if (!text) return !json_has(o, key);
+    if (!text) return !json_member(o, key);
     if (strlen(text) >= size) return false;
     snprintf(into, size, "%s", text);
     return true;
 }
 
-static bool take_port(const struct json_object *o, const char *key, uint16_t *into)
+static bool take_port(const struct json_value *o, const char *key, uint16_t *into)
 {
     double number;
-    if (!json_number(o, key, &number)) return !json_has(o, key);
+    if (!json_number(o, key, &number)) return !json_member(o, key);
     if (!(number >= 1 && number <= 65535) || number != (double)(uint16_t)number) return false;
     *into = (uint16_t)number;
     return true;
@@ -109,18 +108,19 @@ static bool take_port(const struct json_object *o, const char *key, uint16_t *in
 void api_node_add(struct http_request *q, struct http_answer *a)
 {
     if (no_nodes(q, a)) return;
-    struct json_object *o = mem_zalloc(sizeof *o);
+    struct arena arena = {0};
+    struct json_value *o = NULL;
     struct err err = {0};
     struct cluster_node n = {0};
     char role[8] = "";
     int32_t id = 0;
-    int bad = json_read_object(q->body.data, q->body.len, o, &err);
+    int bad = api_body(q, &arena, &o, &err);
     bool good = !bad && take_text(o, "role", role, sizeof role) &&
                 take_text(o, "host", n.host, sizeof n.host) && take_text(o, "name", n.name, sizeof n.name) &&
                 take_text(o, "token", n.token, sizeof n.token) &&
                 take_text(o, "jvm", n.jvm_match, sizeof n.jvm_match) && take_port(o, "port", &n.port) &&
                 take_port(o, "http_port", &n.http_port) && take_port(o, "brpc_port", &n.brpc_port);
-    mem_free(o);
+    arena_free(&arena);
     int r = 0;
     while (r < CLUSTER_N_ROLES && strcasecmp(role, cluster_role_name((enum cluster_role)r))) r++;
     if (bad) {
@@ -155,13 +155,14 @@ void api_node_drop(struct http_request *q, struct http_answer *a)
 void api_node_type(struct http_request *q, struct http_answer *a)
 {
     if (no_nodes(q, a)) return;
-    struct json_object *o = mem_zalloc(sizeof *o);
+    struct arena arena = {0};
+    struct json_value *o = NULL;
     struct err err = {0};
     enum profile_type type;
     bool enabled = false;
-    int bad = json_read_object(q->body.data, q->body.len, o, &err);
+    int bad = api_body(q, &arena, &o, &err);
     bool given = !bad && json_bool(o, "enabled", &enabled);
-    mem_free(o);
+    arena_free(&arena);
     if (bad || !given) {
         http_error(a, 400, "{\"enabled\":true} or {\"enabled\":false} is needed");
         return;
@@ -184,17 +185,18 @@ void api_node_type(struct http_request *q, struct http_answer *a)
 void api_collect(struct http_request *q, struct http_answer *a)
 {
     if (no_nodes(q, a)) return;
-    struct json_object *o = mem_zalloc(sizeof *o);
+    struct arena arena = {0};
+    struct json_value *o = NULL;
     struct err err = {0};
     double node = 0, seconds = 10;
     enum profile_type type = PROFILE_CPU;
     int64_t job;
-    int bad = json_read_object(q->body.data, q->body.len, o, &err);
-    const char *type_text = bad ? NULL : json_text(o, "type");
+    int bad = api_body(q, &arena, &o, &err);
+    const char *type_text = json_text(o, "type");
     bool good = !bad && json_number(o, "node", &node) && node >= 1 && node < 2147483647 &&
-                (json_number(o, "seconds", &seconds) || !json_has(o, "seconds")) && type_text &&
+                (json_number(o, "seconds", &seconds) || !json_member(o, "seconds")) && type_text &&
                 profile_type_parse(type_text, &type);
-    mem_free(o);
+    arena_free(&arena);
     if (!good) {
         http_error(a, 400, "node (a number), type (cpu, mem, heap, contention, wall) and seconds are needed");
         return;
@@ -252,10 +254,11 @@ void api_settings(struct http_request *q, struct http_answer *a)
 void api_setting_set(struct http_request *q, struct http_answer *a)
 {
     if (no_nodes(q, a)) return;
-    struct json_object *o = mem_zalloc(sizeof *o);
+    struct arena arena = {0};
+    struct json_value *o = NULL;
     struct err err = {0};
-    int bad = json_read_object(q->body.data, q->body.len, o, &err);
-    const char *key = bad ? NULL : json_text(o, "key"), *value = bad ? NULL : json_text(o, "value");
+    int bad = api_body(q, &arena, &o, &err);
+    const char *key = json_text(o, "key"), *value = json_text(o, "value");
     if (!key || !value) {
         http_error(a, 400, "key and value (both text) are needed");
     } else {
@@ -266,7 +269,7 @@ void api_setting_set(struct http_request *q, struct http_answer *a)
         else
             buf_str(&a->body, "{}");
     }
-    mem_free(o);
+    arena_free(&arena);
 }
 
 void api_failures(struct http_request *q, struct http_answer *a)

@@ -1,11 +1,35 @@
-/* api_other.c - the page's own files, events, metrics, health. */
+/* api_other.c - the files of the page, events, metrics, health; the body of a request. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/mem.h"
 #include "serve/http/api.h"
 #include "serve/http/site.h"
 #include "serve/http/web_files.h"
+
+enum { MAX_BODY_FIELDS = 16, MAX_BODY_TEXT = 1024 };
+
+static bool is_plain_object(const struct json_value *value)
+{
+    size_t n = 0;
+    if (value->kind != JSON_OBJECT) return false;
+    for (const struct json_value *item = value->items; item; item = item->next)
+        if (item->kind == JSON_ARRAY || item->kind == JSON_OBJECT || ++n > MAX_BODY_FIELDS ||
+            (item->text && strlen(item->text) > MAX_BODY_TEXT))
+            return false;
+    return true;
+}
+
+int api_body(struct http_request *q, struct arena *arena, struct json_value **ret_object, struct err *err)
+{
+    struct json_value *value;
+    if (!json_read(q->body.data, q->body.len, arena, &value, err) && is_plain_object(value)) {
+        *ret_object = value;
+        return 0;
+    }
+    return err_set(err, ERR_INPUT, "the body must be a JSON object of plain values");
+}
 
 void api_page_file(struct http_request *q, struct http_answer *a)
 {

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "serve/http/api.h"
-#include "serve/http/json_in.h"
 #include "serve/http/site.h"
 
 static void session_json(struct http_request *q, struct buf *out)
@@ -40,11 +39,13 @@ void api_session(struct http_request *q, struct http_answer *a)
 void api_login(struct http_request *q, struct http_answer *a)
 {
     struct site *site = q->site;
-    struct json_object *o = mem_zalloc(sizeof *o);
+    struct arena arena = {0};
+    struct json_value *o = NULL;
     struct err err = {0};
     struct cluster_user user;
-    int bad = json_read_object(q->body.data, q->body.len, o, &err);
-    const char *name = bad ? NULL : json_text(o, "user"), *password = bad ? NULL : json_text(o, "password");
+    int bad = api_body(q, &arena, &o, &err);
+    const char *name = json_text(o, "user");
+    char *password = json_text(o, "password");
     if (bad || !name || !password || strlen(name) >= sizeof user.name) {
         http_error(a, 400, "user and password are needed");
     } else if (!site->cluster) {
@@ -66,8 +67,8 @@ void api_login(struct http_request *q, struct http_answer *a)
             http_error(a, 401, CLUSTER_WRONG_PASSWORD);
         }
     }
-    OPENSSL_cleanse(o, sizeof *o); /* a password was in it */
-    mem_free(o);
+    if (password) OPENSSL_cleanse(password, strlen(password));
+    arena_free(&arena);
 }
 
 void api_logout(struct http_request *q, struct http_answer *a)

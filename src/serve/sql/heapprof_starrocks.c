@@ -2,44 +2,18 @@
 #include "serve/sql/heapprof_starrocks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/json_read.h"
 #include "serve/collector/node_request.h"
 
 #define EXECUTE_COMMAND_PATH "/PInternalService/execute_command"
 
-/* The text of "key":"..." (or of the first in "key":["..."]) in a JSON object, unescaped; brpc writes plain
- * JSON without blanks around the colon or with one. */
-static bool json_string(const char *json, size_t len, const char *key, struct buf *out)
+/* The first message of {"status":{"error_msgs":["..."]}}, which a BE that refuses the call sends. */
+static const char *refusal_of(const struct json_value *reply)
 {
-    char wanted[32];
-    snprintf(wanted, sizeof wanted, "\"%s\"", key);
-    const char *end = json + len, *at = memmem(json, len, wanted, strlen(wanted));
-    if (!at) return false;
-    at += strlen(wanted);
-    while (at < end && (*at == ' ' || *at == ':' || *at == '[')) at++;
-    if (at >= end || *at++ != '"') return false;
-    for (; at < end && *at != '"'; at++) {
-        if (*at != '\\' || at + 1 >= end) {
-            buf_char(out, *at);
-            continue;
-        }
-        switch (*++at) {
-        case 'n':
-            buf_char(out, '\n');
-            break;
-        case 't':
-            buf_char(out, '\t');
-            break;
-        case 'r':
-            buf_char(out, '\r');
-            break;
-        default:
-            buf_char(out, *at); /* \u is not needed: what these methods print is ASCII */
-        }
-    }
-    return at < end;
+    const struct json_value *messages = json_member(json_member(reply, "status"), "error_msgs");
+    return messages && messages->kind == JSON_ARRAY && messages->items ? messages->items->text : NULL;
 }
 
 int starrocks_heap_call(struct cluster *cluster, int32_t node_id, const char *method, double timeout_s,
@@ -58,15 +32,19 @@ int starrocks_heap_call(struct cluster *cluster, int32_t node_id, const char *me
                    (int)node_id);
         return rc;
     }
-    size_t before = printed->len;
-    struct buf refusal = {0};
-    if (json_string((const char *)reply.data, reply.len, "error_msgs", &refusal))
-        rc = err_set(err, ERR_IO, "node %d: %.200s", (int)node_id, buf_cstr(&refusal));
-    else if (!json_string((const char *)reply.data, reply.len, "result", printed))
+    struct arena arena = {0};
+    struct json_value *answer = NULL;
+    rc = json_read(reply.data, reply.len, &arena, &answer, err);
+    const char *refusal = refusal_of(answer), *result = json_text(answer, "result");
+    if (!rc && refusal)
+        rc = err_set(err, ERR_IO, "node %d: %.200s", (int)node_id, refusal);
+    else if (rc || !result)
         rc = err_set(err, ERR_INPUT, "node %d: its answer to execute_command has no result", (int)node_id);
-    else if (strstr(buf_cstr(printed) + before, " error: "))
-        rc = err_set(err, ERR_IO, "node %d: %.200s", (int)node_id, buf_cstr(printed) + before);
-    buf_free(&refusal);
+    else if (strstr(result, " error: "))
+        rc = err_set(err, ERR_IO, "node %d: %.200s", (int)node_id, result);
+    else
+        buf_str(printed, result);
+    arena_free(&arena);
     bytes_free(&reply);
     return rc;
 }
