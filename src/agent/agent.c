@@ -149,7 +149,7 @@ static int configure(const char *settings, const char *listen, const char *token
 static void end_profilers(void)
 {
     int64_t deadline_ns = deadline_after_ms(CALLS_WAIT_MS);
-    while (calls_are_left() && deadline_lets_sleep_us(deadline_ns, 1000)) continue;
+    while (calls_are_left() && deadline_sleep_us(deadline_ns, 1000)) continue;
     kinds_agent_stopped();
 }
 

@@ -16,7 +16,7 @@
 #define IS_SANITIZED 0
 #endif
 
-pthread_create_fn real_pthread_create(void)
+pthread_create_fn libc_pthread_create(void)
 {
     if (IS_SANITIZED) return pthread_create;
     static _Atomic(pthread_create_fn) found;
@@ -46,16 +46,16 @@ static void *begin_thread(void *argument)
     void *(*run)(void *) = s->run;
     void *run_argument = s->argument;
     atomic_store(&s->taken, 0);
-    threads_tell_start();
+    threads_report_start();
     void *result = run(run_argument);
-    if (atomic_load_explicit(&threads_watched, memory_order_relaxed)) threads_tell_end((const void *)run);
+    if (atomic_load_explicit(&threads_watched, memory_order_relaxed)) threads_report_end((const void *)run);
     return result;
 }
 
 int watched_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                            void *argument)
 {
-    pthread_create_fn real = real_pthread_create();
+    pthread_create_fn real = libc_pthread_create();
     if (atomic_load_explicit(&threads_watched, memory_order_relaxed)) {
         for (unsigned i = 0; i < POOL; i++) {
             int is_free = 0;

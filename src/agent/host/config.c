@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every key there is; the list is in docs/agent.md with what each does. */
-enum form { TEXT, NUMBER, FLAG };
+/* All keys. docs/agent.md describes each of them. */
+enum value_form { TEXT, NUMBER, FLAG };
 static const struct key {
     const char *name;
-    enum form form;
-    const char *also; /* a word besides on and off */
-} known[] = {
+    enum value_form value_form;
+    const char *third; /* a value allowed besides on and off; NULL: there is none */
+} known_keys[] = {
     {"listen", TEXT, NULL},
     {"token", TEXT, NULL},
     {"max_seconds", NUMBER, NULL},
@@ -33,10 +33,10 @@ static const struct key {
 };
 
 #define MAX_PAIRS       32
-#define MAX_TOKEN_BYTES 256 /* fits into the request's Authorization, also as a password */
+#define MAX_TOKEN_BYTES 256 /* fits into http_request.authorization, also when sent as a Basic password */
 
-static char text_[4096]; /* the values, and n_text bytes of it are taken */
-static size_t n_text;
+static char storage[4096]; /* copies of all values; the first n_storage bytes are used */
+static size_t n_storage;
 static struct {
     const char *key, *value;
 } pairs[MAX_PAIRS];
@@ -44,8 +44,8 @@ static unsigned n_pairs;
 
 static const struct key *find(const char *name)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].name, name)) return &known[i];
+    for (size_t i = 0; i < sizeof known_keys / sizeof *known_keys; i++)
+        if (!strcmp(known_keys[i].name, name)) return &known_keys[i];
     return NULL;
 }
 
@@ -65,21 +65,25 @@ static bool is_number(const char *value)
 
 static int check(const struct key *key, const char *value, struct err *err)
 {
-    if (key->form == NUMBER && !is_number(value))
-        return err_set(err, ERR_INPUT, "%s: \"%s\" is not a number (also 64k, 1M)", key->name, value);
-    if (key->form == FLAG && !is_flag(value) && !(key->also && !strcmp(key->also, value)))
-        return err_set(err, ERR_INPUT, "%s: \"%s\" is neither on nor off%s%s", key->name, value,
-                       key->also ? " nor " : "", key->also ? key->also : "");
+    if (key->value_form == NUMBER && !is_number(value))
+        return err_set(err, ERR_INPUT, "setting %s: \"%s\" is not a number; write it like 100, 64k or 1M",
+                       key->name, value);
+    if (key->value_form == FLAG && !is_flag(value) && !(key->third && !strcmp(key->third, value)))
+        return err_set(err, ERR_INPUT, "setting %s: \"%s\" is not allowed; use on%s%s or off", key->name,
+                       value, key->third ? ", " : "", key->third ? key->third : "");
     if (!strcmp(key->name, "token") && strlen(value) > MAX_TOKEN_BYTES)
-        return err_set(err, ERR_INPUT, "token: at most %d bytes", MAX_TOKEN_BYTES);
+        return err_set(err, ERR_INPUT, "setting token: it has %zu bytes; use at most %d", strlen(value),
+                       MAX_TOKEN_BYTES);
     return 0;
 }
 
 static int add_pair(const char *name, const char *value, struct err *err)
 {
     const struct key *key = find(name);
-    if (!key) return err_set(err, ERR_INPUT, "no setting is called \"%s\"", name);
-    if (n_pairs == MAX_PAIRS) return err_set(err, ERR_LIMIT, "more than %d settings", MAX_PAIRS);
+    if (!key)
+        return err_set(err, ERR_INPUT, "unknown setting \"%s\"; docs/agent.md lists all settings", name);
+    if (n_pairs == MAX_PAIRS)
+        return err_set(err, ERR_LIMIT, "there are more than %d settings; remove some", MAX_PAIRS);
     int status = check(key, value, err);
     if (status) return status;
     pairs[n_pairs].key = key->name;
@@ -87,26 +91,26 @@ static int add_pair(const char *name, const char *value, struct err *err)
     return 0;
 }
 
-/* A copy that stays; NULL when there is no room. */
-static char *keep(const char *text)
+/* Copies text into storage; NULL when there is no room. */
+static char *store(const char *text)
 {
     size_t n = strlen(text) + 1;
-    if (n > sizeof text_ - n_text) return NULL;
-    char *kept = memcpy(text_ + n_text, text, n);
-    n_text += n;
-    return kept;
+    if (n > sizeof storage - n_storage) return NULL;
+    char *stored = memcpy(storage + n_storage, text, n);
+    n_storage += n;
+    return stored;
 }
 
 static int too_long(struct err *err)
 {
-    return err_set(err, ERR_LIMIT, "the settings are longer than %zu bytes", sizeof text_);
+    return err_set(err, ERR_LIMIT, "the settings are longer than %zu bytes; shorten them", sizeof storage);
 }
 
 int config_load(const char *text, struct err *err)
 {
     n_pairs = 0;
-    n_text = 0;
-    char *at = keep(text);
+    n_storage = 0;
+    char *at = store(text);
     if (!at) return too_long(err);
     for (char *next; at && *at; at = next) {
         next = strchr(at, ',');
@@ -124,24 +128,24 @@ int config_load(const char *text, struct err *err)
 int config_add(const char *key, const char *value, struct err *err)
 {
     if (config_text(key, NULL)) return 0;
-    char *kept = keep(value);
-    return kept ? add_pair(key, kept, err) : too_long(err);
+    char *stored = store(value);
+    return stored ? add_pair(key, stored, err) : too_long(err);
 }
 
-const char *config_text(const char *key, const char *otherwise)
+const char *config_text(const char *key, const char *fallback)
 {
     for (unsigned i = n_pairs; i-- > 0;) /* the last one wins */
         if (!strcmp(pairs[i].key, key)) return pairs[i].value;
-    return otherwise;
+    return fallback;
 }
 
-long config_number(const char *key, long otherwise)
+long config_number(const char *key, long fallback)
 {
     const char *text = config_text(key, NULL);
-    if (!text) return otherwise;
+    if (!text) return fallback;
     char *end;
     long value = strtol(text, &end, 10);
-    if (end == text) return otherwise;
+    if (end == text) return fallback;
     switch (*end) {
     case 'k':
     case 'K':
@@ -157,9 +161,9 @@ long config_number(const char *key, long otherwise)
     }
 }
 
-bool config_flag(const char *key, bool otherwise)
+bool config_flag(const char *key, bool fallback)
 {
     const char *text = config_text(key, NULL);
-    if (!text) return otherwise;
+    if (!text) return fallback;
     return strcmp(text, "0") && strcmp(text, "off") && strcmp(text, "false") && strcmp(text, "no");
 }

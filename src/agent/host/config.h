@@ -1,7 +1,11 @@
-/* config.h - the settings of this library: "key=value,key=value" from PROCPROF (preloaded) or struct
- * pp_options (linked).
+/* config.h - the settings of this library.
  *
- * Keys are listed in docs/agent.md. In such a text a value may not hold a comma. A key alone ("heap") is "1".
+ * They come as "key=value,key=value" from the environment variable PROCPROF (preloaded) or from struct
+ * pp_options (linked). docs/agent.md lists the keys. A value in such a text cannot contain a comma. A key
+ * without a value ("heap") means "1". When a key occurs twice, the last value wins.
+ *
+ * Threads: config_load and config_add are called before the library's threads exist. After that, every thread
+ * may read.
  */
 #ifndef AGENT_HOST_CONFIG_H
 #define AGENT_HOST_CONFIG_H
@@ -11,14 +15,16 @@
 
 #include "base/err.h"
 
-/* Takes the text over (copied, at most 4 KiB); replaces what was there. Fails on a key nobody knows. */
+/* Replaces all settings by those in text, which is copied. Fails on an unknown key, on a value that its key
+ * does not allow, and on more than 4 KiB. */
 int config_load(const char *text, struct err *err);
 
-/* One more setting, for a key the text does not name; the value is taken as it is, commas and all. */
+/* Adds one setting unless the key is set already. The value is used unchanged; it may contain commas. */
 int config_add(const char *key, const char *value, struct err *err);
 
-const char *config_text(const char *key, const char *otherwise); /* valid until the next config_load */
-long config_number(const char *key, long otherwise); /* accepts k, M, G (powers of 1024) behind the number */
-bool config_flag(const char *key, bool otherwise);   /* 1/0, on/off, true/false, yes/no */
+/* The value of a key, or fallback when the key is not set. */
+const char *config_text(const char *key, const char *fallback); /* valid until the next config_load */
+long config_number(const char *key, long fallback); /* with an optional suffix k, M, G (powers of 1024) */
+bool config_flag(const char *key, bool fallback);   /* 1/0, on/off, true/false, yes/no */
 
 #endif

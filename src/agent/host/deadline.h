@@ -1,5 +1,5 @@
-/* deadline.h - waits that end. By the clock: a sleep lasts longer than was asked for, several times as long
- * on a busy machine, so that sums of sleeps say little. */
+/* deadline.h - waits with a time limit. The limit is a point on the clock, not a number of sleeps: on a busy
+ * machine a sleep lasts several times as long as requested. */
 #ifndef AGENT_HOST_DEADLINE_H
 #define AGENT_HOST_DEADLINE_H
 
@@ -12,8 +12,9 @@ static inline int64_t deadline_after_ms(int64_t ms)
     return clock_now_ns() + ms * 1000000;
 }
 
-/* Sleeps for this long (less than a second) and is true; false, at once, when the time is over. */
-static inline bool deadline_lets_sleep_us(int64_t deadline_ns, long us)
+/* Sleeps for us microseconds (less than a second) and returns true. Returns false at once when the deadline
+ * has passed. */
+static inline bool deadline_sleep_us(int64_t deadline_ns, long us)
 {
     if (clock_now_ns() >= deadline_ns) return false;
     nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);

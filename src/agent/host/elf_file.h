@@ -1,5 +1,5 @@
-/* elf_file.h - parts of an ELF file on disk, read (never mapped: a file that is cut short while it is mapped
- * ends the host by SIGBUS). */
+/* elf_file.h - reads parts of an ELF file on disk. Files are never mapped: if another process truncates a
+ * mapped file, the next access kills the host with SIGBUS. */
 #ifndef AGENT_HOST_ELF_FILE_H
 #define AGENT_HOST_ELF_FILE_H
 
@@ -11,7 +11,7 @@
 
 #include "base/rd.h"
 
-struct elf_part { /* memory of ours */
+struct elf_part { /* a copy in memory from pages.h */
     uint8_t *bytes;
     size_t n_bytes;
 };
@@ -23,8 +23,9 @@ struct elf_file {
     struct elf_part segments, sections; /* ElfW(Phdr)[], ElfW(Shdr)[] */
 };
 
-bool elf_file_open(struct elf_file *f,
-                   const char *path); /* false: not there, not ELF64, or its headers make no sense */
+/* Opens the file and reads its headers. False when it does not exist, is not ELF64 or has invalid headers;
+ * there is nothing to close then. */
+bool elf_file_open(struct elf_file *f, const char *path);
 void elf_file_close(struct elf_file *f);
 
 static inline unsigned elf_file_n_segments(const struct elf_file *f)
@@ -47,8 +48,8 @@ static inline const ElfW(Shdr) * elf_file_section(const struct elf_file *f, unsi
 /* The first section of this type and (unless NULL) name; NULL when there is none. */
 const ElfW(Shdr) * elf_file_find(const struct elf_file *f, uint32_t type, const char *name);
 
-/* The content of a section; empty when it is compressed, has none, or cannot be read. Free with
- * elf_part_free. */
+/* Reads a section's content. The result is empty when the section is compressed, has no bytes in the file, is
+ * larger than 1 GiB or cannot be read. Free it with elf_part_free. */
 struct elf_part elf_file_load(const struct elf_file *f, const ElfW(Shdr) * section);
 void elf_part_free(struct elf_part *p);
 

@@ -1,5 +1,11 @@
-/* loader.c - see loader.h. Two counts, each side raising its own before it looks at the other's: one of two
- * that come together always sees the other. */
+/* loader.c - see loader.h.
+ *
+ * Threads of the library (and of the host, while they call it) reach loader_begin; threads of the host that
+ * fork reach loader_before_fork. They share two counts, n_inside and n_forking. If both sides read the
+ * other's count first, each could see zero and go on, and the fork would copy a locked loader. So each side
+ * raises its own count before it reads the other's: of two threads that arrive together, at least one sees
+ * the other and waits.
+ */
 #include "agent/host/loader.h"
 
 #include <errno.h>
@@ -9,17 +15,18 @@
 #include "agent/host/deadline.h"
 #include "agent/host/threads.h"
 
-#define STEP_US       100
-#define FORK_WAITS_MS 200
-#define WE_WAIT_MS    2000
+#define STEP_US         100
+#define FORK_WAIT_MS    200
+#define LIBRARY_WAIT_MS 2000
 
 static _Atomic int n_inside, n_forking;
-static _Atomic bool is_stuck; /* a fork has waited in vain for those inside: the next ones need not */
-static _Thread_local int inside_here, forking_here; /* of them, this thread: it cannot wait for itself */
+static _Atomic bool fork_gave_up; /* a fork has waited in vain; reset when n_inside returns to 0 */
+/* This thread's share of the two counts: a thread does not wait for itself. */
+static _Thread_local int n_inside_this_thread, n_forking_this_thread;
 
 static void leave(void)
 {
-    if (atomic_fetch_sub(&n_inside, 1) == 1) atomic_store(&is_stuck, false);
+    if (atomic_fetch_sub(&n_inside, 1) == 1) atomic_store(&fork_gave_up, false);
 }
 
 void loader_begin(void)
@@ -28,19 +35,19 @@ void loader_begin(void)
     int64_t deadline_ns = 0;
     for (;;) {
         atomic_fetch_add(&n_inside, 1);
-        if (atomic_load(&n_forking) <= forking_here) break;
+        if (atomic_load(&n_forking) <= n_forking_this_thread) break;
         leave();
-        if (!deadline_ns) deadline_ns = deadline_after_ms(WE_WAIT_MS);
-        if (deadline_lets_sleep_us(deadline_ns, STEP_US)) continue;
+        if (!deadline_ns) deadline_ns = deadline_after_ms(LIBRARY_WAIT_MS);
+        if (deadline_sleep_us(deadline_ns, STEP_US)) continue;
         atomic_fetch_add(&n_inside, 1);
         break;
     }
-    inside_here++;
+    n_inside_this_thread++;
 }
 
 void loader_end(void)
 {
-    inside_here--;
+    n_inside_this_thread--;
     leave();
 }
 
@@ -48,13 +55,13 @@ void loader_before_fork(void)
 {
     THREADS_NOT_CANCELLED;
     int saved = errno;
-    forking_here++;
+    n_forking_this_thread++;
     atomic_fetch_add(&n_forking, 1);
-    if (!atomic_load(&is_stuck)) {
-        int64_t deadline_ns = deadline_after_ms(FORK_WAITS_MS);
-        while (atomic_load(&n_inside) > inside_here)
-            if (!deadline_lets_sleep_us(deadline_ns, STEP_US)) {
-                atomic_store(&is_stuck, true);
+    if (!atomic_load(&fork_gave_up)) {
+        int64_t deadline_ns = deadline_after_ms(FORK_WAIT_MS);
+        while (atomic_load(&n_inside) > n_inside_this_thread)
+            if (!deadline_sleep_us(deadline_ns, STEP_US)) {
+                atomic_store(&fork_gave_up, true);
                 break;
             }
     }
@@ -63,14 +70,14 @@ void loader_before_fork(void)
 
 void loader_after_fork(void)
 {
-    forking_here--;
+    n_forking_this_thread--;
     atomic_fetch_sub(&n_forking, 1);
 }
 
 void loader_forked(void)
 {
-    forking_here = 0;
+    n_forking_this_thread = 0;
     atomic_store(&n_forking, 0);
-    atomic_store(&n_inside, inside_here);
-    atomic_store(&is_stuck, false);
+    atomic_store(&n_inside, n_inside_this_thread);
+    atomic_store(&fork_gave_up, false);
 }

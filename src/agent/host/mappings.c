@@ -26,8 +26,7 @@ static int read_whole(const char *path, struct pages_buf *into)
     return into->failed ? -1 : 0;
 }
 
-/* A build id stands in a note of the object, in memory near its ELF header: `base` is where offset 0 of the
- * file is mapped. */
+/* Reads the build id from the object's notes in memory. `base` is where offset 0 of the file is mapped. */
 static void read_build_id(uintptr_t base, char hex[41])
 {
     ElfW(Ehdr) header;
@@ -43,8 +42,8 @@ static void read_build_id(uintptr_t base, char hex[41])
         if (segments[i].p_type != PT_NOTE) continue;
         uint8_t notes[1024];
         size_t size = segments[i].p_filesz < sizeof notes ? segments[i].p_filesz : sizeof notes;
-        size = own_memory_read(base + segments[i].p_offset, notes,
-                               size); /* notes lie in the first segment: offset = distance */
+        /* Notes are in the first segment, so their file offset is also their distance from base. */
+        size = own_memory_read(base + segments[i].p_offset, notes, size);
         struct rd r = rd_over(notes, size);
         while (rd_left(&r) >= 12) {
             uint32_t name_size = rd_u32(&r), size_bytes = rd_u32(&r), type = rd_u32(&r);

@@ -1,4 +1,4 @@
-/* mappings.h - what is mapped executable in this process, from /proc/self/maps, with build ids. */
+/* mappings.h - the executable mappings of this process, read from /proc/self/maps, with build ids. */
 #ifndef AGENT_HOST_MAPPINGS_H
 #define AGENT_HOST_MAPPINGS_H
 
@@ -10,17 +10,18 @@
 struct mapping {
     uintptr_t start, limit;
     uint64_t offset;   /* in the file */
-    char path[256];    /* "" for nameless memory (JIT); "[vdso]" */
-    char build_id[41]; /* hex; "" when it has none */
+    char path[256];    /* "" for anonymous memory (JIT code); "[vdso]" */
+    char build_id[41]; /* hex; "": the object has none */
     bool is_file;
 };
 
 struct mappings {
-    struct pages_buf text; /* /proc/self/maps as it was */
-    struct pages_buf list; /* struct mapping[], executable ones, by address */
+    struct pages_buf text; /* the content of /proc/self/maps */
+    struct pages_buf list; /* struct mapping[], executable only, by address */
 };
 
-int mappings_read(struct mappings *m); /* -1: /proc cannot be read; m is then empty but valid */
+/* Reads the mappings as they are now. Returns -1 when /proc cannot be read; m is then empty but valid. */
+int mappings_read(struct mappings *m);
 void mappings_free(struct mappings *m);
 
 static inline unsigned mappings_count(const struct mappings *m)
@@ -31,9 +32,10 @@ static inline const struct mapping *mappings_at(const struct mappings *m, unsign
 {
     return (const struct mapping *)(const void *)m->list.data + i;
 }
-int mappings_find(const struct mappings *m, uintptr_t address); /* index, or -1 */
+/* The index of the mapping that contains the address, or -1. */
+int mappings_find(const struct mappings *m, uintptr_t address);
 
-/* What may be read and not written just now: struct mapping_range[], by address, appended. */
+/* Appends the ranges that are readable and not writable at the moment: struct mapping_range[], by address. */
 struct mapping_range {
     uintptr_t start, limit;
 };

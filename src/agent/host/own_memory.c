@@ -1,4 +1,4 @@
-/* own_memory.c - see own_memory.h. process_vm_readv, or /proc/self/mem where a sandbox forbids it. */
+/* own_memory.c - see own_memory.h. Uses process_vm_readv, or /proc/self/mem where a sandbox forbids that. */
 #include "agent/host/own_memory.h"
 
 #include <errno.h>

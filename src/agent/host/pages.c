@@ -28,8 +28,9 @@ void pages_buf_free(struct pages_buf *b)
 
 static void *resize(void *memory, size_t n_bytes, size_t n_new_bytes)
 {
-#if defined(__SANITIZE_THREAD__) /* knows nothing of mremap: takes what has moved for what was there before  \
-                                  */
+#if defined(__SANITIZE_THREAD__)
+    /* ThreadSanitizer does not follow mremap and would confuse the moved memory with what was there before.
+     */
     void *moved = pages_map(n_new_bytes);
     if (moved) memcpy(moved, memory, n_bytes);
     if (moved) pages_unmap(memory, n_bytes);
@@ -78,7 +79,7 @@ void pages_buf_text(struct pages_buf *b, const char *text)
 
 void pages_buf_format(struct pages_buf *b, const char *format, ...)
 {
-    char line[2048]; /* a longer line is cut: all our lines are numbers, names go through pages_buf_text */
+    char line[2048]; /* enough for numbers; names of any length go through pages_buf_text */
     va_list args;
     va_start(args, format);
     int n = vsnprintf(line, sizeof line, format, args);

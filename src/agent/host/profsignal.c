@@ -13,7 +13,9 @@
 #include "agent/host/config.h"
 #include "agent/hot/sampler.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a CPU and a wall capture may begin at once */
+/* A CPU and a wall-clock capture may begin at the same time, each in a thread of its own. Both choose the
+ * signal here; the lock keeps them from taking two different ones. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int taken, taken_plain;
 
 void profsignal_forked(void)
@@ -31,24 +33,25 @@ static int install(int number)
 
 static int take_locked(struct err *err)
 {
-    struct sigaction now;
-    int asked = (int)config_number("signal", 0);
-    if (taken && !sigaction(taken, NULL, &now) && now.sa_sigaction == sampler_handle) return taken;
-    if (asked > 0 && asked < NSIG && asked != SIGKILL && asked != SIGSTOP) {
-        if (!sigaction(asked, NULL, &now) &&
-            (now.sa_handler == SIG_DFL || now.sa_sigaction == sampler_handle) && !install(asked))
-            return taken = asked;
+    struct sigaction current;
+    int requested = (int)config_number("signal", 0);
+    if (taken && !sigaction(taken, NULL, &current) && current.sa_sigaction == sampler_handle) return taken;
+    if (requested > 0 && requested < NSIG && requested != SIGKILL && requested != SIGSTOP) {
+        if (!sigaction(requested, NULL, &current) &&
+            (current.sa_handler == SIG_DFL || current.sa_sigaction == sampler_handle) && !install(requested))
+            return taken = requested;
         return err_set(err, ERR_BUSY,
-                       "signal %d has a handler of the program; choose another one (setting \"signal\")",
-                       asked);
+                       "cannot sample with signal %d: the program has a handler for it; choose another one "
+                       "(setting \"signal\")",
+                       requested);
     }
     for (int number = SIGRTMAX - 2; number > SIGRTMIN; number--) {
-        if (!sigaction(number, NULL, &now) && now.sa_handler == SIG_DFL && !install(number))
+        if (!sigaction(number, NULL, &current) && current.sa_handler == SIG_DFL && !install(number))
             return taken = number;
     }
-    return err_set(
-        err, ERR_BUSY,
-        "every real-time signal has a handler of the program; name one it can spare (setting \"signal\")");
+    return err_set(err, ERR_BUSY,
+                   "cannot sample: the program has a handler for every real-time signal; name a signal that "
+                   "the profiler may take over (setting \"signal\")");
 }
 
 int profsignal_take(struct err *err)
@@ -63,10 +66,10 @@ int profsignal_take_plain(void)
 {
     static const int candidates[] = {SIGSTKFLT, SIGPROF};
     for (unsigned i = 0; i < sizeof candidates / sizeof *candidates; i++) {
-        struct sigaction now;
-        if (sigaction(candidates[i], NULL, &now)) continue;
-        bool is_ours = (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == sampler_handle;
-        if (is_ours || (now.sa_handler == SIG_DFL && !install(candidates[i])))
+        struct sigaction current;
+        if (sigaction(candidates[i], NULL, &current)) continue;
+        bool is_ours = (current.sa_flags & SA_SIGINFO) && current.sa_sigaction == sampler_handle;
+        if (is_ours || (current.sa_handler == SIG_DFL && !install(candidates[i])))
             return taken_plain = candidates[i];
     }
     return 0;

@@ -1,8 +1,8 @@
-/* profsignal.h - the signal the samplers use.
+/* profsignal.h - the signals that the samplers use.
  *
- * Not SIGPROF: that one belongs to the host and its other profilers. The highest real-time signal that nobody
- * has a handler for is taken at the first capture and kept, handler and all, for the life of the process: a
- * signal that comes late must find it, since its default action would end the host.
+ * The first capture takes the highest real-time signal that has no handler (not SIGPROF, which belongs to the
+ * host and its other profilers). Signal and handler are kept for the life of the process: the default action
+ * of a signal that arrives late would kill the host.
  */
 #ifndef AGENT_HOST_PROFSIGNAL_H
 #define AGENT_HOST_PROFSIGNAL_H
@@ -12,19 +12,20 @@
 
 #include "base/err.h"
 
-/* The signal's number, with our handler in place; a negative error when none is free. */
+/* Installs our handler, unless that is done, and returns the signal's number; a negative error when no signal
+ * is free. Any thread. */
 int profsignal_take(struct err *err);
 
-/* One that does not queue, for perf events: SIGSTKFLT, which nothing sends, else SIGPROF; 0 when the host
- * uses both. */
+/* The same for a signal that does not queue, for perf events: SIGSTKFLT, which nothing else sends, or SIGPROF
+ * if the host has a handler for that. 0 when the host uses both. */
 int profsignal_take_plain(void);
 
-/* All signals but those two: who blocks these in a thread of the host leaves it as it was for the profilers.
- */
+/* All signals except those two. The library blocks this set in a thread of the host while no handler of the
+ * host may run there. The bits of our own signals stay as the host set them, and captures read them. */
 void profsignal_others(sigset_t *ret_others);
 
-/* To one thread, with this value. 0; -1 when it was not sent (errno): the thread is gone, or too many
- * signals are waiting. */
+/* Sends a signal with a value to one thread. Returns -1 (errno) when the thread is gone or too many signals
+ * are pending. */
 int profsignal_send(uint32_t tid, int signal_number, void *value);
 
 void profsignal_forked(void); /* in the child of a fork */

@@ -1,4 +1,5 @@
-/* random.c - see random.h. A counter through a mixing function (splitmix64): no lock, no state to corrupt. */
+/* random.c - see random.h. Any thread may call it at any time. The only shared state is one atomic counter,
+ * whose value goes through a mixing function (splitmix64), so there is no lock and no half-written state. */
 #include "agent/host/random.h"
 
 #include <stdatomic.h>

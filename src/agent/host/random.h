@@ -1,4 +1,4 @@
-/* random.h - numbers for phases and jitter; not for secrets. Any thread, not in handlers. */
+/* random.h - random numbers for phases and jitter; not for secrets. Any thread, not in a signal handler. */
 #ifndef AGENT_HOST_RANDOM_H
 #define AGENT_HOST_RANDOM_H
 

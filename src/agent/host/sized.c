@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MAX_BYTES 4096 /* a larger one was never filled in */
+#define MAX_BYTES 4096 /* a larger size is uninitialised memory */
 
 int sized_copy(void *into, size_t into_bytes, const void *from, size_t least_bytes, const char *name,
                struct err *err)
@@ -11,12 +11,12 @@ int sized_copy(void *into, size_t into_bytes, const void *from, size_t least_byt
     size_t size;
     memcpy(&size, from, sizeof size);
     if (size < least_bytes || size > MAX_BYTES)
-        return err_set(err, ERR_INPUT, "%s.size is %zu, must be sizeof(struct %s)", name, size, name);
+        return err_set(err, ERR_INPUT, "%s.size is %zu; set it to sizeof(struct %s)", name, size, name);
     for (size_t i = into_bytes; i < size; i++)
         if (((const char *)from)[i])
             return err_set(err, ERR_UNSUPPORTED,
-                           "%s: byte %zu is set, which this version of the library (it knows %zu bytes) does "
-                           "not understand; leave it zero, or use a newer library",
+                           "%s: byte %zu is set, but this version of the library knows only %zu bytes; leave "
+                           "it zero or use a newer library",
                            name, i, into_bytes);
     memset(into, 0, into_bytes);
     memcpy(into, from, size < into_bytes ? size : into_bytes);

@@ -1,4 +1,4 @@
-/* threads.c - see threads.h. Reads /proc with plain system calls: opendir and stdio would enter malloc. */
+/* threads.c - see threads.h. Reads /proc with plain system calls, because opendir and stdio call malloc. */
 #include "agent/host/threads.h"
 
 #include <dlfcn.h>
@@ -21,11 +21,13 @@
 
 #define MAX_OWN 32
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define OWN_STACK_BYTES (8 << 20) /* they keep more on a stack than we do */
+#define OWN_STACK_BYTES (8 << 20) /* sanitizers enlarge every frame */
 #else
 #define OWN_STACK_BYTES (256 << 10)
 #endif
 
+/* The thread ids of the library's own threads; 0: free. Any thread may add or remove its own id and any
+ * thread may search, without a lock: each slot is one atomic word, taken by compare-and-exchange. */
 static _Atomic uint32_t own[MAX_OWN];
 
 struct linux_dirent64 {
@@ -54,8 +56,8 @@ int threads_each(void (*each)(uint32_t tid, void *context), void *context)
     return 0;
 }
 
-/* "/proc/self/task/TID/FILE", without snprintf: that takes more than a kilobyte of stack, and a thread that
- * begins may have little. */
+/* Writes "/proc/self/task/TID/FILE". snprintf would take more than 1 KiB of stack, which a starting thread of
+ * the host may not have. */
 static void path_of(uint32_t tid, const char *file, char path[64])
 {
     char digits[10];
@@ -68,7 +70,7 @@ static void path_of(uint32_t tid, const char *file, char path[64])
     stpcpy(at, file);
 }
 
-/* A small file of a thread, NUL-terminated; its length, or -1. */
+/* Reads a small file of a thread, NUL-terminated. Returns its length, or -1. */
 static ssize_t read_task_file(uint32_t tid, const char *file, char *text, size_t size)
 {
     char path[64];
@@ -98,11 +100,11 @@ char threads_state(uint32_t tid)
 {
     char text[512];
     if (read_task_file(tid, "stat", text, sizeof text) <= 0) return 0;
-    const char *close_paren = strrchr(text, ')'); /* the name may hold anything */
+    const char *close_paren = strrchr(text, ')'); /* the last one: a thread's name may contain ')' too */
     return close_paren && close_paren[1] == ' ' ? close_paren[2] : 0;
 }
 
-/* posix-timers.h of the kernel: ~tid, per thread, scheduler's clock. */
+/* As in the kernel's posix-timers.h: ~tid, then a flag for "per thread" (4) and the scheduler's clock (2). */
 clockid_t threads_clock(uint32_t tid)
 {
     return (clockid_t)((~(unsigned)tid << 3) | 4 | 2);
@@ -129,7 +131,7 @@ bool threads_sleeping_at(uint32_t tid, uintptr_t *ret_sp, uintptr_t *ret_pc)
 {
     char text[256];
     if (read_task_file(tid, "syscall", text, sizeof text) <= 0) return false;
-    /* "NUMBER arg0 ... arg5 sp pc", or "-1 sp pc" when blocked outside of a call; "running" otherwise */
+    /* "NUMBER arg0 ... arg5 sp pc", or "-1 sp pc" when it is blocked outside a system call, or "running". */
     char *words[10];
     unsigned n = 0;
     char *save = NULL;
@@ -149,10 +151,10 @@ static uint32_t own_tid(void)
 void threads_own_begin(void)
 {
     uint32_t tid = own_tid();
-    lock_thread.busy = heap_thread.busy = true; /* its waits and allocations are nobody's business either */
+    lock_thread.busy = heap_thread.busy = true; /* its lock waits and allocations are not counted either */
     for (unsigned i = 0; i < MAX_OWN; i++) {
-        uint32_t free_slot = 0;
-        if (atomic_compare_exchange_strong(&own[i], &free_slot, tid)) return;
+        uint32_t none = 0;
+        if (atomic_compare_exchange_strong(&own[i], &none, tid)) return;
     }
 }
 
@@ -171,19 +173,20 @@ bool threads_is_own(uint32_t tid)
     return false;
 }
 
-/* What libc takes off the stack of each thread: the thread variables of the whole program (a host may have
- * megabytes of them) and its own least. Its own answer, which it gives under this name to who asks: the JVM
- * and Rust do. Asked once, while nothing else can hold the loader's lock. */
-static size_t taken_bytes;
+/* How much of each thread's stack libc uses for itself: the thread-local variables of the whole program (a
+ * host may have megabytes) and libc's minimum. libc reports it through __pthread_get_minstack, which the JVM
+ * and Rust use as well. The constructor asks once: dlsym takes the loader's lock, and before main no other
+ * thread holds it. */
+static size_t libc_stack_bytes;
 
-__attribute__((constructor(102))) static void ask_taken_bytes(void)
+__attribute__((constructor(102))) static void measure_libc_stack(void)
 {
     pthread_attr_t attributes;
     size_t (*found)(const pthread_attr_t *);
     *(void **)&found = dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
-    if (!found) dlerror(); /* the host shall not find our failure */
+    if (!found) dlerror(); /* clears the error, so that the host's next dlerror does not return it */
     if (!found || pthread_attr_init(&attributes)) return;
-    taken_bytes = found(&attributes);
+    libc_stack_bytes = found(&attributes);
     pthread_attr_destroy(&attributes);
 }
 
@@ -191,7 +194,7 @@ struct own_start {
     void *(*run)(void *);
     void *argument;
     char name[THREAD_NAME_BYTES];
-    _Atomic int taken;
+    _Atomic int is_copied; /* the new thread no longer needs this struct */
 };
 
 static void *own_main(void *argument)
@@ -199,7 +202,8 @@ static void *own_main(void *argument)
     struct own_start *start = argument, mine = {.run = start->run, .argument = start->argument};
     threads_own_begin();
     prctl(PR_SET_NAME, start->name);
-    atomic_store(&start->taken, 1); /* start's memory is gone from here on */
+    /* The creator waits for this store and then returns, and *start, on its stack, is gone. */
+    atomic_store(&start->is_copied, 1);
     void *result = mine.run(mine.argument);
     threads_own_end();
     return result;
@@ -214,16 +218,16 @@ int threads_start_own(void *(*run)(void *), void *argument, const char *name)
     sigset_t all, before;
     sigfillset(&all);
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, OWN_STACK_BYTES + taken_bytes);
+    pthread_attr_setstacksize(&attributes, OWN_STACK_BYTES + libc_stack_bytes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    loader_begin(); /* libc lays out the thread variables of all that is loaded */
-    int status = real_pthread_create()(&thread, &attributes, own_main, &start);
+    loader_begin(); /* libc takes the loader's lock to lay out the thread-local variables of all objects */
+    int status = libc_pthread_create()(&thread, &attributes, own_main, &start);
     loader_end();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (status) return -1;
-    while (!atomic_load(&start.taken)) sched_yield();
+    while (!atomic_load(&start.is_copied)) sched_yield();
     return 0;
 }
 
@@ -239,7 +243,7 @@ int threads_cancel_off(void)
     return state_before;
 }
 
-void threads_cancel_again(const int *state_before)
+void threads_cancel_restore(const int *state_before)
 {
     pthread_setcancelstate(*state_before, NULL);
 }
@@ -247,6 +251,8 @@ void threads_cancel_again(const int *state_before)
 /* ---- pthread_create */
 
 #define MAX_LISTENERS 4
+/* Captures register listeners; threads of the host read them when they start and end. Listeners are never
+ * removed, so a thread needs no lock to call one. */
 static void (*_Atomic at_start[MAX_LISTENERS])(uint32_t tid);
 static void (*_Atomic at_end)(uint32_t tid, const struct threads_end *end);
 
@@ -265,23 +271,24 @@ void threads_on_end(void (*ended)(uint32_t tid, const struct threads_end *end))
     atomic_store(&at_end, ended);
 }
 
-void threads_tell_start(void)
+void threads_report_start(void)
 {
     THREADS_NOT_CANCELLED;
     uint32_t tid = own_tid();
     for (unsigned i = 0; i < MAX_LISTENERS; i++) {
-        void (*told)(uint32_t) = atomic_load_explicit(&at_start[i], memory_order_acquire);
-        if (told) told(tid);
+        void (*listener)(uint32_t) = atomic_load_explicit(&at_start[i], memory_order_acquire);
+        if (listener) listener(tid);
     }
 }
 
-void threads_tell_end(const void *function)
+void threads_report_end(const void *function)
 {
     THREADS_NOT_CANCELLED;
     struct threads_end end = {
         .function = function,
         .caller_pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),
     };
-    void (*told)(uint32_t, const struct threads_end *) = atomic_load_explicit(&at_end, memory_order_acquire);
-    if (told) told(own_tid(), &end);
+    void (*listener)(uint32_t, const struct threads_end *) =
+        atomic_load_explicit(&at_end, memory_order_acquire);
+    if (listener) listener(own_tid(), &end);
 }

@@ -1,7 +1,9 @@
-/* wakeup.h - what wakes the library's thread: finished captures, the first holder of the tables, the end.
+/* wakeup.h - wakes the library's thread when a job has finished, when the first capture needs the unwind
+ * tables, and when pp_agent_stop wants the thread to end.
  *
- * While it serves clients the thread sleeps in poll, so the bell has a socket; otherwise it sleeps on the
- * bell itself, without a descriptor.
+ * While the thread serves clients it sleeps in poll, so a wakeup is a byte in a socket. Without a listener it
+ * sleeps in wakeup_wait on a futex and needs no descriptor. wakeup_send does both, because the sender does
+ * not know which of the two the thread is in.
  */
 #ifndef AGENT_HOST_WAKEUP_H
 #define AGENT_HOST_WAKEUP_H
@@ -9,20 +11,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-bool wakeup_open(void);   /* makes the socket; false: no descriptor is to be had */
-void wakeup_close(void);  /* nobody polls any more */
+bool wakeup_open(void);   /* makes the socket; false when no descriptor is left */
+void wakeup_close(void);  /* called when the thread no longer polls */
 void wakeup_forked(void); /* in the child of a fork */
 
-/* Any thread that may lock. When the host has taken the socket away, `otherwise` (may be NULL) is called: it
- * may know another way to wake who sleeps in poll, which keeps a closed socket alive. */
-void wakeup_ring(void);
-void wakeup_otherwise(void (*otherwise)(void));
+/* Wakes the library's thread. Any thread that may take a lock. */
+void wakeup_send(void);
 
-/* For the thread that is woken: */
-int wakeup_number(
-    void); /* of the socket to poll for reading; -1: there is none, or it is not ours any more */
-bool wakeup_was_heard(void);                      /* takes the rings out of the socket; false: it is broken */
-uint32_t wakeup_count(void);                      /* rings so far */
-void wakeup_wait(uint32_t count, int timeout_ms); /* until there are more than count; -1: for ever */
+/* Sets another way to wake the thread; NULL removes it. wakeup_send calls it when the host has closed the
+ * socket: poll still sleeps on the closed socket, and no byte can reach it any more. */
+void wakeup_set_fallback(void (*fallback)(void));
+
+/* For the library's thread: */
+int wakeup_fd(void);     /* the socket to poll for reading; -1 when there is none or the host has closed it */
+bool wakeup_drain(void); /* reads the bytes out of the socket; false when the socket is broken */
+uint32_t wakeup_count(void); /* calls of wakeup_send so far */
+/* Sleeps until wakeup_count differs from count, or for timeout_ms (-1: no limit); may return early. */
+void wakeup_wait(uint32_t count, int timeout_ms);
 
 #endif

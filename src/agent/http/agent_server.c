@@ -329,7 +329,7 @@ static void serve_once(void)
     unsigned n = 0;
     int64_t now = now_ms();
     bool is_accepting = now >= accept_after_ms;
-    fds[n++] = (struct pollfd){.fd = wakeup_number(), .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = wakeup_fd(), .events = POLLIN};
     fds[n++] = (struct pollfd){.fd = own_fd_number(&listener.fd), .events = POLLIN};
     if (fds[0].fd < 0 || fds[1].fd < 0) {
         end_service();
@@ -357,7 +357,7 @@ static void serve_once(void)
         pause_ms(PAUSE_MS); /* no memory, or a limit of the host: that stays so for a while */
         return;
     }
-    if (fds[0].revents && !wakeup_was_heard()) {
+    if (fds[0].revents && !wakeup_drain()) {
         end_service();
         return;
     }
@@ -392,7 +392,7 @@ static void *serve(void *argument)
     /* What they asked for is cancelled; what is past that (a control verb, the search for names) ends soon.
      */
     for (int64_t end_ns = deadline_after_ms(JOBS_LIMIT_MS);
-         jobs_running() && deadline_lets_sleep_us(end_ns, 1000);)
+         jobs_running() && deadline_sleep_us(end_ns, 1000);)
         continue;
     end_rest();
     atomic_store(&running, false);
@@ -419,12 +419,12 @@ int server_start(const char *address, void (*at_end)(void), struct err *err)
             listener_close(&listener);
             return err_set(err, ERR_LIMIT, "no descriptor is left for the agent");
         }
-        wakeup_otherwise(knock);
+        wakeup_set_fallback(knock);
     }
     atomic_store(&port, listener.port);
     accept_after_ms = 0;
     end_rest = at_end;
-    tables_wake_with(wakeup_ring);
+    tables_wake_with(wakeup_send);
     atomic_store(&stopping, false);
     atomic_store(&running, true);
     if (threads_start_own(serve, NULL, "procprof")) {
@@ -444,8 +444,8 @@ void server_stop(void)
 {
     atomic_store(&stopping, true);
     for (int64_t end_ns = deadline_after_ms(STOP_LIMIT_MS);
-         atomic_load(&running) && deadline_lets_sleep_us(end_ns, 1000);)
-        wakeup_ring();
+         atomic_load(&running) && deadline_sleep_us(end_ns, 1000);)
+        wakeup_send();
 }
 
 void server_forked(void)

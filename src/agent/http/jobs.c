@@ -24,7 +24,7 @@ static pthread_mutex_t form_lock = PTHREAD_MUTEX_INITIALIZER; /* over is_closed 
 static void ring(struct job *j)
 {
     atomic_store(&j->done, true);
-    wakeup_ring();
+    wakeup_send();
 }
 
 static void write_forms(struct job *j, struct output *o)
