@@ -1,6 +1,6 @@
-/* agent_symbols.c - see symbols.h. Every symbol table is read once, from front to back; each symbol looks for
- * the addresses that lie in it. No table of symbols is built, so a binary with a million symbols costs one
- * pass and no memory. */
+/* agent_symbols.c - see agent_symbols.h. Reads every symbol table once, from front to back, and offers each
+ * symbol to the wanted addresses that lie in it. It builds no table of symbols, so a binary with a million
+ * symbols costs one pass and no memory. */
 #include "agent/names/agent_symbols.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "agent/host/own_memory.h"
 #include "base/symbol_rank.h"
 
-#define MAX_GUESS 4096 /* a symbol without a size is believed this far */
+#define MAX_GUESS 4096 /* bytes that a symbol without a size is assumed to cover */
 
 static struct symbols_entry *entry_at(const struct symbols *s, size_t i)
 {
@@ -30,7 +30,7 @@ void symbols_add(struct symbols *s, uintptr_t address)
     pages_buf_bytes(&s->entries, &e, sizeof e);
 }
 
-/* Sorts by address (least digit first; qsort may call malloc) and drops duplicates. */
+/* Sorts by address and drops duplicates. A radix sort, because qsort may call malloc. */
 static int sort_entries(struct symbols *s)
 {
     size_t n = n_entries(s);
@@ -44,7 +44,7 @@ static int sort_entries(struct symbols *s)
         struct symbols_entry *swap = from;
         from = to;
         to = swap;
-    } /* eight passes: the result is back in the entries */
+    } /* after eight passes, an even number, `from` is s->entries again */
     size_t n_left = 0;
     for (size_t i = 0; i < n; i++)
         if (!n_left || from[n_left - 1].address != from[i].address) from[n_left++] = from[i];
@@ -66,8 +66,9 @@ static size_t first_at_or_above(const struct symbols *s, uintptr_t address)
     return low;
 }
 
-/* Is a symbol that begins here a better name for the address than what it has? One whose size says that it
- * holds the address before one that is only near, the nearer one, the better of two names of one place. */
+/* Whether a symbol that begins at `start` is a better name for the entry than its current one. A symbol whose
+ * size covers the address beats one that merely begins before it; then the nearer start wins; of two names
+ * for the same start, the better rank wins. */
 static bool is_better(const struct symbols_entry *e, uintptr_t start, bool has_size, uint16_t rank)
 {
     if (!e->start) return true;
@@ -99,7 +100,7 @@ static void offer(struct symbols *s, const ElfW(Sym) * symbol, uint16_t rank, co
     }
 }
 
-/* Every function of one symbol table: symbols and the strings they name. */
+/* Offers every function of one symbol table. */
 static void offer_symbols(struct symbols *s, struct elf_part symbols, struct elf_part strings, uintptr_t bias,
                           const struct mapping *map)
 {
@@ -117,15 +118,15 @@ static void offer_symbols(struct symbols *s, struct elf_part symbols, struct elf
         const char *name = (const char *)strings.bytes + y->st_name;
         size_t length = strnlen(name, strings.n_bytes - y->st_name);
         uint16_t rank = symbol_rank(ELF64_ST_BIND(y->st_info), type, name, length);
-        const char *version = memchr(name, '@', length); /* a local table writes name@@VERSION */
+        const char *version = memchr(name, '@', length); /* .symtab has name@@VERSION */
         if (version && version > name) length = (size_t)(version - name);
         if (!length || name[0] == '$' || length > 60000)
-            continue; /* aarch64 marks code and data with $x, $d */
+            continue; /* $x and $d mark code and data on aarch64 */
         offer(s, y, rank, name, length, bias, map->start, map->limit);
     }
 }
 
-/* False when the file has no such table. */
+/* Offers the symbols of the table of this type; false when the file has none. */
 static bool offer_table(struct symbols *s, const struct elf_file *f, uint32_t type, uintptr_t bias,
                         const struct mapping *map)
 {
@@ -140,7 +141,7 @@ static bool offer_table(struct symbols *s, const struct elf_file *f, uint32_t ty
     return good;
 }
 
-/* File offset of a mapping -> how far the object was moved. */
+/* Computes how far the object was moved when it was loaded: address in memory minus address in the file. */
 static bool find_bias(const struct elf_file *f, const struct mapping *map, uintptr_t *ret_bias)
 {
     for (unsigned i = 0; i < elf_file_n_segments(f); i++) {
@@ -155,7 +156,7 @@ static bool find_bias(const struct elf_file *f, const struct mapping *map, uintp
     return false;
 }
 
-/* The symbol table of the separate debug file, where distributions put it. */
+/* Offers the symbols of the separate debug file, in the place where distributions install it. */
 static void offer_debug_file(struct symbols *s, const struct mapping *map, uintptr_t bias)
 {
     char path[128];
@@ -173,7 +174,7 @@ static void resolve_file(struct symbols *s, const struct mapping *map)
     char exe[256];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = 0;
-    /* A program that was replaced or deleted is still behind /proc/self/exe. */
+    /* /proc/self/exe opens the running program even after its file was replaced or deleted. */
     bool is_exe = !strncmp(exe, map->path, strlen(map->path));
     if (!elf_file_open(&f, is_exe ? "/proc/self/exe" : map->path)) return;
     uintptr_t bias;
@@ -184,7 +185,7 @@ static void resolve_file(struct symbols *s, const struct mapping *map)
     elf_file_close(&f);
 }
 
-/* The vdso has no file; its image in memory is whole, section headers and all. */
+/* The vdso has no file, but its image in memory is complete, including the section headers. */
 static void resolve_vdso(struct symbols *s, const struct mapping *map)
 {
     size_t size = map->limit - map->start;

@@ -1,5 +1,9 @@
-/* agent_symbols.h - names for addresses of this process, from the symbol tables of its objects: enough for a
- * client that has no binary. (Inlined calls, files and lines are the work of the procprof program, outside.)
+/* agent_symbols.h - names for addresses of this process, from the symbol tables of its objects.
+ *
+ * That is enough for a client that does not have the binaries. Inlined calls, files and lines are added
+ * outside the process, by the procprof program.
+ *
+ * Usage: symbols_add for all addresses, symbols_resolve once, then symbols_find and symbols_name.
  */
 #ifndef AGENT_NAMES_AGENT_SYMBOLS_H
 #define AGENT_NAMES_AGENT_SYMBOLS_H
@@ -12,24 +16,25 @@
 
 struct symbols_entry {
     uintptr_t address;
-    uintptr_t start; /* of the function; 0: no name is known */
-    uint32_t name;   /* offset into names */
-    uint16_t rank;   /* how good the name is (symbol_rank.h), and whether the symbol has a size: for the */
-    bool has_size;   /* search itself */
-    int16_t mapping; /* index, or -1 */
+    uintptr_t start; /* of the function; 0: the name is unknown */
+    uint32_t name;   /* offset into symbols.names */
+    uint16_t rank;   /* how good the name is (symbol_rank.h); used while resolving */
+    bool has_size;   /* the symbol's size covers the address; used while resolving */
+    int16_t mapping; /* index into the mappings, or -1 */
 };
 
 struct symbols {
     struct pages_buf entries; /* struct symbols_entry[], by address, no duplicates */
-    struct pages_buf names;   /* NUL-terminated; as in the symbol table (mangled) */
+    struct pages_buf names;   /* linkage names (mangled), NUL-terminated */
 };
 
-void symbols_add(struct symbols *s, uintptr_t address); /* call for all, then: */
+void symbols_add(struct symbols *s, uintptr_t address);
+/* Finds the names. Returns -1 when memory runs out. */
 int symbols_resolve(struct symbols *s, const struct mappings *m);
-const struct symbols_entry *symbols_find(const struct symbols *s,
-                                         uintptr_t address); /* NULL: was not added */
-static inline const char *symbols_name(const struct symbols *s,
-                                       const struct symbols_entry *e) /* NULL: unknown */
+/* The entry of an address; NULL when it was not added. */
+const struct symbols_entry *symbols_find(const struct symbols *s, uintptr_t address);
+/* The linkage name of an entry; NULL when e is NULL or its name is unknown. */
+static inline const char *symbols_name(const struct symbols *s, const struct symbols_entry *e)
 {
     return e && e->start ? s->names.data + e->name : NULL;
 }

@@ -1,5 +1,5 @@
-/* cfi.c - see cfi.h: finds the functions of the section, sorts them, has each one's program run, cuts the
- * rows into pages. */
+/* cfi.c - see cfi.h. Finds the functions of the section, sorts them, runs the call frame program of each and
+ * cuts the resulting rows into pages. */
 #include "agent/unwind/cfi.h"
 
 #include <string.h>
@@ -7,18 +7,18 @@
 #include "agent/unwind/cfi_int.h"
 
 #define N_CACHED_CIES 16
-#define MAX_TEXT      0xffff0000u /* rows count in 32 bits */
+#define MAX_TEXT      0xffff0000u /* bytes of code: offsets have 32 bits */
 
 struct function {
-    uint32_t begin, end; /* from the builder's begin */
+    uint32_t begin, end; /* offsets from the builder's begin */
     struct rd instructions;
-    uint32_t cie; /* index */
+    uint32_t cie; /* index into scan.cies */
 };
 
 struct scan {
     struct cfi_builder *b;
     struct pages_buf cies, functions;
-    uint32_t recent[N_CACHED_CIES];
+    uint32_t recent[N_CACHED_CIES]; /* indexes of CIEs, by a hash of their position */
 };
 
 static uint32_t cie_at(struct scan *x, size_t position)
@@ -75,7 +75,7 @@ static void scan_section(struct scan *x)
     }
 }
 
-/* Least digit first, on 32-bit keys: stable, no comparison calls, and no malloc as qsort would. */
+/* A radix sort: stable, and without qsort, which may call malloc. */
 static struct function *sort_functions(struct function *f, struct function *spare, size_t n)
 {
     bool sorted = true;
@@ -96,7 +96,7 @@ void cfi_line_add(struct cfi_builder *b, uint32_t offset, uint32_t rule)
 {
     struct cfi_line *lines = (struct cfi_line *)(void *)b->lines.data;
     size_t n = b->lines.size / sizeof *lines;
-    if (n && lines[n - 1].offset == offset) { /* nothing lies between: the later word counts */
+    if (n && lines[n - 1].offset == offset) { /* the earlier rule covers no code: the later one replaces it */
         lines[n - 1].rule = rule;
         return;
     }
@@ -116,7 +116,8 @@ static void run_functions(struct cfi_builder *b, const struct function *f, size_
 {
     uint32_t done = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t begin = f[i].begin > done ? f[i].begin : done; /* overlaps: the first one has it */
+        uint32_t begin =
+            f[i].begin > done ? f[i].begin : done; /* where functions overlap, the first one wins */
         if (begin >= f[i].end) continue;
         if (begin != f[i].begin) continue;
         uint32_t end =
@@ -128,7 +129,8 @@ static void run_functions(struct cfi_builder *b, const struct function *f, size_
     }
 }
 
-/* Rows of 4 bytes, each 64 KiB with a row at its very start; pages, rows and rules in one block. */
+/* Writes the lines as rows of 4 bytes. Each page of 64 KiB begins with a row for its first byte. Pages, rows
+ * and rules are one block of memory. */
 static int cut_pages(struct cfi_builder *b, struct cfi_table *t, struct err *err)
 {
     const struct cfi_line *lines = (const struct cfi_line *)(const void *)b->lines.data;
@@ -168,7 +170,8 @@ int cfi_build(const struct cfi_section *section, enum cfi_machine machine, uintp
               struct cfi_table *ret_table, struct err *err)
 {
     if (end <= begin || end - begin > MAX_TEXT)
-        return err_set(err, ERR_LIMIT, "%zu bytes of code in one object", (size_t)(end - begin));
+        return err_set(err, ERR_LIMIT, "an object has %zu bytes of code; at most %u can be described",
+                       (size_t)(end - begin), MAX_TEXT);
     struct cfi_builder b = {.section = section, .machine = machine, .begin = begin, .end = end};
     struct scan x = {.b = &b};
     scan_section(&x);

@@ -1,9 +1,9 @@
-/* cfi.h - from the call frame information of an object (.eh_frame, .debug_frame: DWARF 6.4) to the rows of
- * hot/unwind.h.
+/* cfi.h - turns the call frame information of an object (.eh_frame or .debug_frame, DWARF section 6.4) into
+ * the rows of hot/unwind.h.
  *
- * Reads bytes that are already in our own memory, through bounds, and trusts nothing in them: rows that make
- * no sense become "no rule", which the unwinder steps over by frame pointer. Knows both machines, whichever
- * it runs on.
+ * The input is a copy in our own memory. It is read through base/rd.h and nothing in it is trusted: a row
+ * that makes no sense becomes "no rule", and the unwinder steps over that code by its frame pointer. Both
+ * machines (x86-64, aarch64) can be read on either of them.
  */
 #ifndef AGENT_UNWIND_CFI_H
 #define AGENT_UNWIND_CFI_H
@@ -23,7 +23,7 @@ struct cfi_table {
     uint32_t n_rows, n_rules, n_functions;
 };
 
-/* The rows for code in [begin, end). ret_table is the caller's: cfi_table_free. */
+/* Makes the rows for the code in [begin, end). The caller frees ret_table with cfi_table_free. */
 int cfi_build(const struct cfi_section *section, enum cfi_machine machine, uintptr_t begin, uintptr_t end,
               struct cfi_table *ret_table, struct err *err);
 void cfi_table_free(struct cfi_table *table);

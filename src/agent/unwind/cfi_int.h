@@ -1,4 +1,4 @@
-/* cfi_int.h - shared by the two parts of the builder: cfi.c (functions and pages), cfi_rules.c. */
+/* cfi_int.h - shared by the two parts of the table builder, cfi.c (functions and pages) and cfi_rules.c. */
 #ifndef AGENT_UNWIND_CFI_INT_H
 #define AGENT_UNWIND_CFI_INT_H
 
@@ -22,10 +22,10 @@ struct cfi_builder {
 
 #define CFI_RULE_SLOTS 131072u
 
-/* The number of this rule, added when new; 0 (none) when there are more than 65,535. */
+/* The index of this rule, which is added when it is new; 0 (none) when there are more than 65,535 rules. */
 uint32_t cfi_rule_index(struct cfi_builder *b, const struct unwind_rule *rule);
 
-/* From offset on, this rule. Offsets never go back. */
+/* From this offset on, this rule applies. The offset is never smaller than in the call before. */
 void cfi_line_add(struct cfi_builder *b, uint32_t offset, uint32_t rule);
 
 #endif

@@ -1,4 +1,4 @@
-/* cfi_rules.c - the rules of an object: a few hundred for hundreds of thousands of rows. */
+/* cfi_rules.c - the set of different rules in an object: a few hundred for hundreds of thousands of rows. */
 #include <string.h>
 
 #include "agent/unwind/cfi_int.h"

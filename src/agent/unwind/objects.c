@@ -1,6 +1,10 @@
-/* objects.c - see objects.h. The loader's list is copied under its lock and nothing more is done there; frame
- * information is then copied by own_memory.h, so an object that is unloaded meanwhile costs us its rules and
- * nobody a crash. */
+/* objects.c - see objects.h.
+ *
+ * The thread that lists the objects shares them with threads of the host, which may unload one (dlclose) at
+ * any time. So the list is copied while the loader holds its lock, which is short, and the frame information
+ * is copied later through own_memory.h. If an object is unloaded in between, the library gets no rules for
+ * it; it does not crash.
+ */
 #include "agent/unwind/objects.h"
 
 #include <link.h>
@@ -92,12 +96,15 @@ static int build_from_memory(const struct object *o, struct cfi_table *ret_table
     rd_skip(&r, 2);
     uintptr_t frames;
     if (version != 1 || !cfi_read_pointer(&s, &r, encoding, &frames))
-        return err_set(err, ERR_NOT_FOUND, "no frame header");
-    /* The section ends with a zero length; how long it is nobody tells, but it does not leave its segment. */
+        return err_set(err, ERR_NOT_FOUND, "the .eh_frame_hdr of %s cannot be read",
+                       o->is_vdso ? "the vdso" : o->path);
+    /* The length of .eh_frame is not recorded. It ends with an entry of length zero, at the latest at the end
+     * of its segment. */
     uintptr_t limit =
         frames > o->frame_header && frames < o->frame_header_end ? o->frame_header_end : o->frame_header;
     if (frames >= limit || limit - frames > MAX_FRAME_BYTES)
-        return err_set(err, ERR_NOT_FOUND, "no .eh_frame behind its header");
+        return err_set(err, ERR_NOT_FOUND, "%s: there is no .eh_frame behind its header",
+                       o->is_vdso ? "the vdso" : o->path);
     size_t n_bytes = limit - frames;
     uint8_t *copy = pages_map(n_bytes);
     if (!copy) return err_set(err, ERR_LIMIT, "no memory for %zu bytes of .eh_frame", n_bytes);
@@ -105,7 +112,8 @@ static int build_from_memory(const struct object *o, struct cfi_table *ret_table
     s.n_bytes = own_memory_read(frames, copy, n_bytes);
     s.address = frames;
     int status = s.n_bytes ? cfi_build(&s, CFI_OWN_MACHINE, o->code_begin, o->code_end, ret_table, err)
-                           : err_set(err, ERR_NOT_FOUND, ".eh_frame cannot be read");
+                           : err_set(err, ERR_NOT_FOUND, "the .eh_frame of %s cannot be read",
+                                     o->is_vdso ? "the vdso" : o->path);
     pages_unmap(copy, n_bytes);
     return status;
 }

@@ -1,4 +1,10 @@
-/* tables.c - see tables.h. One writer at a time (a lock); readers come through hot/epoch.h. */
+/* tables.c - see tables.h.
+ *
+ * Writers are captures (tables_hold, and every 20 ms while they run) and the library's thread; `lock` admits
+ * one at a time. Readers are signal handlers, malloc and lock hooks, which may not wait for a lock: they load
+ * unwind_published inside unwind_epoch (hot/epoch.h). They could still be reading a list that a writer has
+ * just replaced, so the writer frees the old list only after epoch_drain has seen every such reader leave.
+ */
 #include "agent/unwind/tables.h"
 
 #include <dlfcn.h>
@@ -17,31 +23,31 @@
 #define MAX_OBJECTS    4096
 #define DRAIN_LIMIT_MS 1000
 
-struct known { /* one object whose table we have */
+struct known { /* an object whose table was built */
     struct object object;
     uint64_t fingerprint;
-    struct cfi_table table; /* memory NULL: it has no rules */
-    bool seen;
+    struct cfi_table table; /* table.memory is NULL when the object has no rules */
+    bool seen;              /* it is in the loader's latest list */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic unsigned n_holders; /* changed under the lock */
-static void (*_Atomic wake)(void); /* the housekeeping */
+static _Atomic unsigned n_holders; /* changed under the lock, read without it */
+static void (*_Atomic wake)(void); /* wakes the library's thread */
 static struct object_counts counts;
-static bool have_counts;
-static struct pages_buf knowns; /* struct known[] */
+static bool has_counts;
+static struct pages_buf known_objects; /* struct known[] */
 static struct unwind_tables *current;
 static size_t current_bytes;
 static struct tables_status status_;
 
 static struct known *known_at(size_t i)
 {
-    return (struct known *)(void *)knowns.data + i;
+    return (struct known *)(void *)known_objects.data + i;
 }
 
 static size_t n_known(void)
 {
-    return knowns.size / sizeof(struct known);
+    return known_objects.size / sizeof(struct known);
 }
 
 static struct known *find_known(const struct object *o, uint64_t fingerprint)
@@ -55,7 +61,7 @@ static struct known *find_known(const struct object *o, uint64_t fingerprint)
     return NULL;
 }
 
-static void learn(const struct object *o)
+static void find_or_build(const struct object *o)
 {
     uint64_t fingerprint = objects_fingerprint(o);
     struct known *k = find_known(o, fingerprint);
@@ -64,11 +70,12 @@ static void learn(const struct object *o)
         return;
     }
     struct known fresh = {.object = *o, .fingerprint = fingerprint, .seen = true};
-    (void)objects_build(o, &fresh.table, NULL); /* without rules its code is stepped over by frame pointer */
-    pages_buf_bytes(&knowns, &fresh, sizeof fresh);
+    (void)objects_build(o, &fresh.table,
+                        NULL); /* when that fails, its code is stepped over by frame pointer */
+    pages_buf_bytes(&known_objects, &fresh, sizeof fresh);
 }
 
-/* The published list: sorted by address, no overlaps. */
+/* Makes the list to publish, sorted by address and without overlaps. */
 static struct unwind_tables *make_list(size_t *ret_bytes)
 {
     size_t n = 0;
@@ -114,11 +121,11 @@ static void rebuild(void)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     struct pages_buf list = {0};
     counts = objects_list(&list);
-    have_counts = true;
+    has_counts = true;
     for (size_t i = 0; i < n_known(); i++) known_at(i)->seen = false;
     size_t n = list.size / sizeof(struct object);
     for (size_t i = 0; i < n && i < MAX_OBJECTS; i++)
-        learn((const struct object *)(const void *)list.data + i);
+        find_or_build((const struct object *)(const void *)list.data + i);
     pages_buf_free(&list);
 
     size_t bytes, old_bytes = current_bytes;
@@ -127,7 +134,8 @@ static void rebuild(void)
     atomic_store(&unwind_published, (const struct unwind_tables *)made);
     current = made;
     current_bytes = bytes;
-    /* When a reader never left (a longjmp out of malloc), what it might hold stays for ever. */
+    /* A thread of the host can leave malloc by longjmp and then never leaves the epoch. epoch_drain gives up
+     * in that case, and everything such a reader might use is kept for ever instead of freed. */
     bool drained = epoch_drain(&unwind_epoch, DRAIN_LIMIT_MS);
     if (drained) pages_unmap(old, old_bytes);
     if (made->generation % 8 == 0) unwind_cache_clear();
@@ -139,7 +147,7 @@ static void rebuild(void)
         else if (drained)
             cfi_table_free(&k->table);
     }
-    knowns.size = n_left * sizeof(struct known);
+    known_objects.size = n_left * sizeof(struct known);
     note_status(&begin);
 }
 
@@ -153,16 +161,16 @@ void tables_filter_seen(void)
 
 static untabled_find_fn *loader_find; /* NULL: this libc has none */
 
-/* Once, at the start: dlsym waits for whoever is in dlopen. */
-__attribute__((constructor(102))) static void find_loader_find(void)
+/* dlsym waits for a thread that is in dlopen. Before main there is none, so the lookup happens here, once. */
+__attribute__((constructor(102))) static void look_up_loader_find(void)
 {
     *(void **)&loader_find = dlsym(RTLD_DEFAULT, "_dl_find_object");
-    if (!loader_find) dlerror(); /* the host shall not find our failure */
+    if (!loader_find) dlerror(); /* clears the error, so that the host's next dlerror does not return it */
 }
 
-/* May handlers ask the loader about code that has no table yet? Not where a filter might end the process over
- * the call they read with. */
-static void allow_young(void)
+/* Lets handlers ask the loader about code that has no table yet, unless there is a seccomp filter: it might
+ * kill the process because of the system call with which they read memory. */
+static void set_untabled_find(void)
 {
     if (prctl(PR_GET_SECCOMP) != 0) atomic_store(&filter_was_seen, true);
     atomic_store(&untabled_find, atomic_load(&filter_was_seen) ? NULL : loader_find);
@@ -170,9 +178,9 @@ static void allow_young(void)
 
 static void refresh_locked(void)
 {
-    allow_young();
-    struct object_counts now = objects_counts();
-    if (!have_counts || now.n_added != counts.n_added || now.n_removed != counts.n_removed) rebuild();
+    set_untabled_find();
+    struct object_counts latest = objects_counts();
+    if (!has_counts || latest.n_added != counts.n_added || latest.n_removed != counts.n_removed) rebuild();
 }
 
 void tables_wake_with(void (*wake_housekeeping)(void))
@@ -206,7 +214,7 @@ bool tables_are_held(void)
 
 void tables_refresh(void)
 {
-    if (pthread_mutex_trylock(&lock)) return; /* somebody is at it */
+    if (pthread_mutex_trylock(&lock)) return; /* another thread is refreshing them */
     if (n_holders) refresh_locked();
     pthread_mutex_unlock(&lock);
 }
@@ -215,8 +223,9 @@ void tables_forked(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     n_holders = 0;
-    knowns = (struct pages_buf){0}; /* another thread may have been at it; what is published is whole */
-    have_counts = false;
+    known_objects =
+        (struct pages_buf){0}; /* another thread may have been changing it; the published list is complete */
+    has_counts = false;
     epoch_reset(&unwind_epoch);
 }
 

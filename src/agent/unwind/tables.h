@@ -1,10 +1,11 @@
-/* tables.h - keeps hot/unwind.h supplied: finds the objects of this process, turns their .eh_frame into
- * rules, publishes them.
+/* tables.h - makes the tables that hot/unwind.h reads: finds the objects of this process, turns their
+ * .eh_frame into rules and publishes them.
  *
- * Whoever unwinds holds the tables while it may: while at least one holder is there, the library's
- * housekeeping looks for objects that came or went (dlopen, dlclose) every 20 ms; until it has seen one, its
- * code is looked up one address at a time (hot/untabled_code.h). Old tables are freed when no handler can
- * still be reading them. Not hot.
+ * A profiler holds the tables (tables_hold, tables_release) for as long as its hooks or handlers may unwind.
+ * While at least one holds them, new and unloaded objects (dlopen, dlclose) are looked for: by a running
+ * capture every 20 ms, by the library's thread every 100 ms. Until a new object is noticed, its code is
+ * looked up one address at a time (hot/untabled_code.h). Old tables are freed when no handler can still be
+ * reading them.
  */
 #ifndef AGENT_UNWIND_TABLES_H
 #define AGENT_UNWIND_TABLES_H
@@ -13,20 +14,24 @@
 
 #include "base/err.h"
 
-/* From now on the tables are kept fresh; the first one builds them (5 to 50 ms for a large program) before
- * this returns. Any thread that may allocate and lock; never a handler. */
+/* Brings the tables up to date and keeps them so until tables_release. The first call builds them before it
+ * returns, which takes 5 to 50 ms for a large program. Any thread, not in a signal handler, malloc or a lock
+ * hook. */
 int tables_hold(struct err *err);
-void tables_release(void); /* the tables stay as they are: the next hold only looks for changes */
+void tables_release(void); /* keeps the tables, so that the next tables_hold only looks for changes */
 
 bool tables_are_held(void);
 
-/* Called, on any thread, when the first holder comes: until then the housekeeping sleeps. */
+/* Sets the function that wakes the library's thread. The first tables_hold calls it, on any thread; until
+ * then the library's thread sleeps. */
 void tables_wake_with(void (*wake_housekeeping)(void));
 
-/* Looks for changes now. Called by the housekeeping; cheap when nothing changed. */
+/* Looks for changes now, if the tables are held and no other thread is doing so. Cheap when nothing changed.
+ */
 void tables_refresh(void);
 
-/* A thread with a system call filter was met: from now on no handler makes calls a filter might not know. */
+/* To be called when a thread with a seccomp filter was found. From then on no handler makes system calls that
+ * a filter might forbid. */
 void tables_filter_seen(void);
 
 void tables_forked(void); /* in the child of a fork */

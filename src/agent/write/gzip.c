@@ -82,10 +82,10 @@ static uint32_t crc_of(const uint8_t *bytes, size_t n)
 
 static void deflate(struct bits *b, const uint8_t *in, size_t n)
 {
-    uint32_t *last =
-        pages_map(sizeof *last << HASH_BITS); /* position + 1; without it everything is a literal */
-    put(b, 1, 1);                             /* the only block */
-    put(b, 1, 2);                             /* fixed codes */
+    /* Where each hash occurred last, as position + 1. Without this memory everything is a literal. */
+    uint32_t *last = pages_map(sizeof *last << HASH_BITS);
+    put(b, 1, 1); /* the last block */
+    put(b, 1, 2); /* fixed codes */
     for (size_t at = 0; at < n;) {
         unsigned length = 0;
         size_t from = 0;
@@ -108,7 +108,7 @@ static void deflate(struct bits *b, const uint8_t *in, size_t n)
         }
     }
     put_symbol(b, 256);
-    put(b, 0, 7); /* to the next byte; what is left in the word is less than one */
+    put(b, 0, 7); /* fills up the last byte; fewer than 8 bits stay behind, all of them padding */
     pages_unmap(last, sizeof *last << HASH_BITS);
 }
 

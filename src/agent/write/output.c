@@ -1,12 +1,11 @@
-/* output.c - collecting samples, and the two things done to them before they are written: differences and
- * merging. */
+/* output.c - see output.h: adding samples, subtracting, merging. */
 #include "agent/write/output.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Everything in data is 8-aligned, so that it can be read in place. */
+/* Copies bytes into data, aligned to 8 so that they can be read in place. Returns their offset. */
 static uint64_t store(struct output *o, const void *bytes, size_t n_bytes)
 {
     size_t padded = (n_bytes + 7) & ~(size_t)7;
@@ -20,7 +19,7 @@ static uint64_t store(struct output *o, const void *bytes, size_t n_bytes)
 void output_add(struct output *o, const uintptr_t *pcs, unsigned n_pcs, bool leaf_is_return,
                 const int64_t *values, const struct output_label *labels, unsigned n_labels)
 {
-    if (o->data.size == 0) store(o, "", 0); /* offset 0 is nobody's: a label's str of 0 means "a number" */
+    if (o->data.size == 0) store(o, "", 0); /* keeps offset 0 free: a label whose str is 0 is a number */
     struct output_sample s = {.n_pcs = n_pcs, .n_labels = n_labels, .leaf_is_return = leaf_is_return};
     s.pcs = store(o, pcs, n_pcs * sizeof *pcs);
     s.values = store(o, values, o->n_types * sizeof *values);
@@ -104,7 +103,7 @@ static bool same_sample(const struct output *a, const struct output_sample *sa, 
            (!with_labels || same_labels(a, sa, b, sb));
 }
 
-/* A hash index over the samples of one output: index + 1 of a sample, 0 when free. */
+/* A hash index over the samples of one output. A slot is a sample's index + 1, or 0 when it is free. */
 struct sample_index {
     uint32_t *slots;
     uint32_t mask;
@@ -124,7 +123,7 @@ static void index_free(struct sample_index *x)
     pages_unmap(x->slots, ((size_t)x->mask + 1) * sizeof *x->slots);
 }
 
-/* The slot where the sample is, or where it belongs. */
+/* The slot of an equal sample in `in`, or the free slot for it. */
 static uint32_t *index_slot(struct sample_index *x, const struct output *in, const struct output *o,
                             const struct output_sample *s, bool with_labels)
 {
@@ -139,7 +138,7 @@ static int64_t *values_of(struct output *o, unsigned sample)
     return (int64_t *)(void *)(o->data.data + output_sample_at(o, sample)->values);
 }
 
-/* Adds up samples that agree; keeps the first of each. */
+/* Adds up equal samples and keeps the first of each. */
 static int fold(struct output *o, bool with_labels, bool drop_zero, struct err *err)
 {
     unsigned n = output_n_samples(o), n_kept = 0;
@@ -179,7 +178,8 @@ int output_merge_stacks(struct output *o, struct err *err)
 int output_subtract(struct output *end, const struct output *begin, struct err *err)
 {
     if (end->n_types != begin->n_types || end->has_raw || begin->has_raw)
-        return err_set(err, ERR_UNSUPPORTED, "%s: no difference can be taken of this form of profile",
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: two profiles of this format cannot be subtracted; ask without seconds",
                        end->name);
     unsigned n = output_n_samples(begin);
     for (unsigned i = 0; i < n; i++) {

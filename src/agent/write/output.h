@@ -1,8 +1,8 @@
-/* output.h - a profile on its way out: what a profiler hands to the writers.
+/* output.h - a profile as the profilers hand it to the writers.
  *
- * A profiler describes its sample types once and adds samples; one set of writers (write_*.c) turns that into
- * profile.proto, the legacy forms of the pprof family, or text. Nothing here is hot: it runs in a worker
- * thread, on memory from pages.h.
+ * A profiler describes its sample types once and adds samples. The writers (write_*.c) turn that into
+ * profile.proto, the legacy formats of the pprof family, or text. All of this runs in the thread of one
+ * capture, on memory from pages.h; an output is not shared between threads.
  */
 #ifndef AGENT_WRITE_OUTPUT_H
 #define AGENT_WRITE_OUTPUT_H
@@ -28,11 +28,11 @@ struct output_label {
     const char *unit; /* of the number; literal; may be NULL */
 };
 
-/* Which of the old forms a client without protobuf gets. */
+/* The legacy format for clients that do not read profile.proto. */
 enum output_legacy {
     OUTPUT_LEGACY_CPU,    /* binary; values[0] is the count. period is in nanoseconds */
-    OUTPUT_LEGACY_HEAP,   /* heap_v2 text; types are alloc_objects, alloc_space, inuse_objects, inuse_space,
-                             exact weights */
+    OUTPUT_LEGACY_HEAP,   /* text; types are alloc_objects, alloc_space, inuse_objects, inuse_space, scaled
+                             already */
     OUTPUT_LEGACY_GROWTH, /* the same records under "@ growth"; types objects, space */
     OUTPUT_LEGACY_CONTENTION, /* text; types contentions, delay (nanoseconds) */
     OUTPUT_LEGACY_COUNT,      /* "NAME profile: total N" text; values[0] is the count */
@@ -54,10 +54,10 @@ struct output {
     const char *default_type; /* NULL: the last */
     struct output_type period_type;
     int64_t period;
-    int64_t time_ns, duration_ns; /* wall clock; 0: output_finish fills the time in */
-    uint64_t n_lost; /* samples known to be missing; goes into a comment and, when lost_type_values is set,
-                        into a sample "[lost]" */
-    bool has_raw;    /* raw below is the whole answer, whatever was asked for (a dump of jemalloc) */
+    int64_t time_ns, duration_ns; /* wall clock */
+    uint64_t
+        n_lost; /* samples known to be missing; profile.proto shows them as a sample on the frame "[lost]" */
+    bool has_raw; /* raw below is the whole answer, in any format requested (a dump of jemalloc) */
 
     /* Filled in by the functions below */
     struct pages_buf samples; /* struct output_sample[] */
@@ -67,7 +67,8 @@ struct output {
     unsigned n_comments;
 };
 
-/* One sample; everything is copied. n_values is n_types. pcs: leaf first. */
+/* Adds one sample; everything is copied. pcs has the leaf first; values has n_types elements. At most 16
+ * labels are kept. */
 void output_add(struct output *o, const uintptr_t *pcs, unsigned n_pcs, bool leaf_is_return,
                 const int64_t *values, const struct output_label *labels, unsigned n_labels);
 void output_comment(struct output *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -93,21 +94,22 @@ static inline const struct output_label *output_labels(const struct output *o, c
 {
     return (const struct output_label *)(const void *)(o->data.data + s->labels);
 }
-/* str of a stored label is an offset into data: this is its text (NULL for a number). */
+/* The text of a stored label, whose str is an offset into data; NULL for a number. */
 const char *output_label_text(const struct output *o, const struct output_label *l);
 
-/* end := end - begin, sample by sample (same stack, same labels); what became zero goes. For ?seconds=N of
- * running counters. */
+/* Subtracts begin from end, sample by sample (same stack and labels), and removes samples that become zero.
+ * This is ?seconds=N of the profilers that count all the time. */
 int output_subtract(struct output *end, const struct output *begin, struct err *err);
 
-/* Samples with the same stack become one, labels are dropped: for the legacy forms. */
+/* Drops all labels and adds up the samples with the same stack, as the legacy formats need it. */
 int output_merge_stacks(struct output *o, struct err *err);
 
-/* Writers: append the whole body to b. */
-int output_write_proto(const struct output *o, struct pages_buf *b, struct err *err); /* symbolised, gzip */
-int output_write_legacy(const struct output *o, struct pages_buf *b,
-                        struct err *err); /* by o->legacy; expects merged stacks */
-int output_write_text(const struct output *o, struct pages_buf *b,
-                      struct err *err); /* ?debug=1: for people */
+/* The writers append the whole profile to b. */
+/* profile.proto with names, gzip */
+int output_write_proto(const struct output *o, struct pages_buf *b, struct err *err);
+/* The format o->legacy; stacks must be merged. */
+int output_write_legacy(const struct output *o, struct pages_buf *b, struct err *err);
+/* ?debug=1: text for people. */
+int output_write_text(const struct output *o, struct pages_buf *b, struct err *err);
 
 #endif

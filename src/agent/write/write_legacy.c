@@ -1,5 +1,5 @@
-/* write_legacy.c - the forms from before profile.proto: what curl users, jeprof and google-pprof read.
- * Addresses only: names are asked for at /pprof/symbol or found in the binary. */
+/* write_legacy.c - the formats older than profile.proto, for curl, jeprof and google-pprof. They contain
+ * addresses only; the client asks /pprof/symbol for names or finds them in the binary. */
 #include <string.h>
 
 #include "agent/host/mappings.h"
@@ -22,8 +22,9 @@ static void put_hex(struct pages_buf *b, uintptr_t value)
     pages_buf_bytes(b, text + at, sizeof text - at);
 }
 
-/* A leaf that is a return address is written as the byte before: the Perl tools take the leaf as it is and
- * would otherwise name the line after the call; Go's takes one off everything and still lands in the call. */
+/* Writes a leaf that is a return address as the address one byte before. The Perl tools look the leaf up
+ * unchanged and would otherwise name the line after the call. Go's pprof subtracts one from every address and
+ * still finds the call. */
 static void put_stack(struct pages_buf *b, const struct output *o, const struct output_sample *s)
 {
     pages_buf_text(b, " @");
@@ -31,7 +32,8 @@ static void put_stack(struct pages_buf *b, const struct output *o, const struct 
     pages_buf_text(b, "\n");
 }
 
-/* gperftools: words; 0 3 0 period 0, then count, depth, pcs; then 0 1 0 and the maps as text. */
+/* gperftools' format, in machine words: 0 3 0 period 0; then count, depth, pcs for each stack; then 0 1 0 and
+ * the content of /proc/self/maps. */
 static void write_cpu(const struct output *o, struct pages_buf *b)
 {
     put_word(b, 0);
@@ -58,8 +60,8 @@ static int type_index(const struct output *o, const char *name)
     return -1;
 }
 
-/* "n: bytes [n: bytes]": in use, then allocated. Values are exact already: "heapprofile" tells readers to
- * scale by nothing. (A rate of 1 does not: they would still divide by 1 - exp(-size).) */
+/* Writes "n: bytes [n: bytes]", in use and then allocated. The values are scaled already, and "heapprofile"
+ * makes readers leave them alone. "heap_v2/1" would not: readers would still divide by 1 - exp(-size). */
 static void write_heap(const struct output *o, struct pages_buf *b)
 {
     bool growth = o->legacy == OUTPUT_LEGACY_GROWTH;
@@ -80,7 +82,7 @@ static void write_heap(const struct output *o, struct pages_buf *b)
     for (unsigned i = 0; i < output_n_samples(o); i++) {
         const struct output_sample *s = output_sample_at(o, i);
         const int64_t *v = output_values(o, s);
-        /* A count of none with bytes (a difference, rounding) is refused by Go's reader. */
+        /* Go's reader refuses 0 objects with some bytes, which rounding and differences can produce. */
         int64_t n_in = v[in_n] ? v[in_n] : v[in_b] ? 1 : 0, n_all = v[all_n] ? v[all_n] : v[all_b] ? 1 : 0;
         pages_buf_format(b, "%6lld: %8lld [%6lld: %8lld]", (long long)n_in, (long long)v[in_b],
                          (long long)n_all, (long long)v[all_b]);

@@ -1,4 +1,4 @@
-/* write_proto.c - profile.proto, symbolised, gzip: what Go clients and the procprof program read. */
+/* write_proto.c - profile.proto with names, gzip, for Go clients and the procprof program. */
 #include <string.h>
 
 #include "agent/host/mappings.h"
@@ -31,7 +31,7 @@ static void put_bytes(struct pages_buf *b, unsigned field, const void *bytes, si
     pages_buf_bytes(b, bytes, n);
 }
 
-/* A message is built in `scratch` and moved. */
+/* Appends the message that was built in `scratch`, and empties scratch. */
 static void put_message(struct pages_buf *b, unsigned field, struct pages_buf *scratch)
 {
     if (scratch->failed) b->failed = true;
@@ -118,7 +118,7 @@ struct writer {
     struct pages_buf function_of; /* uint32_t by location index; 0: none */
 };
 
-/* What stands in a location: the instruction itself for the leaf, inside the call for callers. */
+/* The address of a location: the instruction itself for the leaf, an address inside the call for callers. */
 static uintptr_t location_address(const struct output_sample *s, const uintptr_t *pcs, unsigned i)
 {
     return i == 0 && !s->leaf_is_return ? pcs[i] : pcs[i] - 1;
@@ -164,8 +164,8 @@ static void put_sample(struct writer *w, const struct output_sample *s)
 
 #define LOST_LOCATION(w) ((w)->symbols.entries.size / sizeof(struct symbols_entry) + 1)
 
-/* What is known to be missing is a sample of its own, on a frame of its own: totals stay right and nobody
- * overlooks it. */
+/* Adds the lost samples as one sample on a frame of its own: totals stay right, and the loss is visible in
+ * every report. */
 static void put_lost(struct writer *w)
 {
     if (!w->o->n_lost) return;
@@ -180,7 +180,8 @@ static void put_lost(struct writer *w)
 
 static void put_mappings(struct writer *w)
 {
-    /* The program itself first: clients take the first mapping for the main binary. */
+    /* In the order of addresses, which puts the program first as a rule; clients take the first mapping for
+     * the main binary. */
     for (unsigned i = 0; i < mappings_count(&w->mappings); i++) {
         const struct mapping *m = mappings_at(&w->mappings, i);
         put_int(&w->scratch, 1, i + 1);
@@ -189,8 +190,7 @@ static void put_mappings(struct writer *w)
         put_int(&w->scratch, 4, m->offset);
         put_int(&w->scratch, 5, string_index(&w->strings, m->path[0] ? m->path : "//anon"));
         put_int(&w->scratch, 6, string_index(&w->strings, m->build_id));
-        put_int(&w->scratch, 7,
-                1); /* has_functions: what we do not know, nobody will find by asking us again */
+        put_int(&w->scratch, 7, 1); /* has_functions: asking us again would find no more names */
         put_message(&w->body, 3, &w->scratch);
     }
 }
@@ -220,8 +220,8 @@ static void put_function(struct writer *w, uint64_t id, const char *name)
     put_message(&w->body, 5, &w->scratch);
 }
 
-/* One function for each start address; neighbours in the sorted entries share it. Functions go behind
- * locations in the file, so their numbers are dealt out first. */
+/* Numbers the functions, one for each start address; neighbours in the sorted entries share one. Locations
+ * come before functions in the file and refer to them, so the numbers must be known first. */
 static unsigned number_functions(struct writer *w)
 {
     const struct symbols_entry *e = (const struct symbols_entry *)(const void *)w->symbols.entries.data;

@@ -1,4 +1,4 @@
-/* write_text.c - ?debug=1: a profile for people, largest first, with names. */
+/* write_text.c - ?debug=1: a profile as text for people, with names, largest values first. */
 #include <string.h>
 
 #include "agent/host/mappings.h"
@@ -19,7 +19,7 @@ static unsigned sort_type(const struct output *o)
     return o->n_types - 1;
 }
 
-/* Largest first; the samples are the caller's to reorder. */
+/* One step of a heap sort that puts the largest values first. */
 static void sift(const struct output *o, uint32_t *order, unsigned at, unsigned n, unsigned type)
 {
     for (unsigned child; (child = 2 * at + 1) < n; at = child) {
