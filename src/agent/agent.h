@@ -1,19 +1,19 @@
-/* agent.h - start of the library, for both ways in: linked (include/procprof.h) and preloaded (preload.c). */
+/* agent.h - starts the library, linked (include/procprof.h) or preloaded (preload.c). Any thread. */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 
+/* Starts with these settings (config.h). All three fail with ERR_BUSY when the library runs or is still
+ * stopping. */
 int agent_start(const char *settings, struct err *err);
-/* listen, token: as in struct pp_options, for what the settings do not say. All may be NULL. */
+/* The same; listen and token are those of struct pp_options and apply when the settings do not name them.
+ * Each argument may be NULL. */
 int agent_start_with(const char *settings, const char *listen, const char *token, struct err *err);
-/* With the settings that are there. ERR_BUSY: it runs, or has not ended yet. */
+/* Starts with the settings of the last start. */
 int agent_start_again(struct err *err);
-bool agent_is_started(void);
 
-/* In the child of a fork, when the setting fork=1 says so: a thread that starts the server as soon as the
+/* In the child of a fork, with the setting fork=1: starts a thread that starts the library as soon as the
  * address is free. */
 void agent_follow_fork(void);
 

@@ -1,7 +1,8 @@
-/* preload.c - LD_PRELOAD=libprocprof.so PROCPROF="listen=127.0.0.1:8060,..." program.
+/* preload.c - starts the library in a program that was not built with it: LD_PRELOAD=libprocprof.so
+ * PROCPROF="listen=127.0.0.1:8060,..." program.
  *
- * Does nothing without PROCPROF in the environment. A failure is said once on standard error and the program
- * runs on: a profiler must never keep a server from starting.
+ * Without PROCPROF in the environment nothing happens. A failure is one line on standard error, and the
+ * program runs on: a profiler must never keep a server from starting.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,15 +16,15 @@
 #include "agent/host/threads.h"
 #include "agent/http/agent_server.h"
 
-static void complain(const struct err *err)
+static void report_failure(const struct err *err)
 {
     char line[600];
-    int n = snprintf(line, sizeof line, "procprof: %s\n", err->text);
+    int n = snprintf(line, sizeof line, "procprof: %s (the program runs without the profiler)\n", err->text);
     if (n > 0 && !config_flag("quiet", false) && write(2, line, (size_t)n) < 0) return;
 }
 
-/* The port that was really taken (listen=...:0), for scripts: portfile=PATH, "%p" stands for the process id.
- */
+/* portfile=PATH: writes the port to a file, for scripts that use listen=...:0. "%p" stands for the process
+ * id. */
 static void write_port_file(void)
 {
     const char *pattern = config_text("portfile", "");
@@ -46,7 +47,7 @@ static void write_port_file(void)
     close(fd);
 }
 
-/* exe=NAME: only in programs of that name, so that a script that starts the server is left alone. */
+/* exe=NAME: the library starts only in programs of that name, and not in a script that starts the server. */
 static bool is_wanted_program(void)
 {
     const char *wanted = config_text("exe", "");
@@ -59,7 +60,7 @@ static bool is_wanted_program(void)
     return !strcmp(base ? base + 1 : path, wanted) || !strcmp(path, wanted);
 }
 
-static void *follow(void *argument)
+static void *start_when_free(void *argument)
 {
     (void)argument;
     struct err err;
@@ -72,7 +73,7 @@ static void *follow(void *argument)
 
 void agent_follow_fork(void)
 {
-    (void)threads_start_own(follow, NULL, "procprof");
+    (void)threads_start_own(start_when_free, NULL, "procprof");
 }
 
 __attribute__((constructor)) static void preloaded(void)
@@ -81,12 +82,12 @@ __attribute__((constructor)) static void preloaded(void)
     struct err err = {0};
     if (!settings) return;
     if (config_load(settings, &err)) {
-        complain(&err);
+        report_failure(&err);
         return;
     }
     if (!is_wanted_program()) return;
     if (agent_start(settings, &err))
-        complain(&err);
+        report_failure(&err);
     else
         write_port_file();
 }

@@ -131,7 +131,7 @@ TEST(an_address_is_taken_as_it_is)
 {
     struct pp_options o = {.size = sizeof o, .listen = "127.0.0.1:0,token=x"};
     CHECK_INT(pp_agent_start(&o), PP_ERROR_INPUT);
-    CHECK_STR(pp_error_text(), "listen: \"0,token=x\" is not a port");
+    CHECK_STR(pp_error_text(), "listen: \"0,token=x\" is not a port; use 0 to 65535");
 }
 
 /* ---- a capture */
@@ -158,7 +158,7 @@ TEST(what_is_wrong_with_a_capture_is_said_before_it_is_taken)
     CHECK_INT(pp_agent_start(NULL), 0);
     double begin = now_s();
     CHECK_INT(pp_profile(&c, &bytes, &n_bytes), PP_ERROR_INPUT);
-    CHECK_STR(pp_error_text(), "format \"xml\": must be proto, legacy or text");
+    CHECK_STR(pp_error_text(), "pp_capture.format is \"xml\"; use proto, legacy or text");
     c.format = NULL;
     for (int i = 0; i < 4; i++) {
         c.seconds = (double[]){-1, 1e300, NAN, INFINITY}[i];

@@ -1,7 +1,14 @@
-/* agent_server.c - see server.h. A poll loop over the listener, the bell (which finished jobs and server_stop
- * ring) and at most MAX_CONNECTIONS clients. Every client has a deadline for what it is doing: sending its
- * request, taking the answer, being idle. Descriptors may be the host's from one moment to the next
- * (own_fd.h). */
+/* agent_server.c - see agent_server.h.
+ *
+ * One thread runs a poll loop over the listener, the wakeup socket (which finished jobs and server_stop use)
+ * and at most MAX_CONNECTIONS clients. Every client has a deadline for what it does at the moment: send its
+ * request, read its answer, be idle.
+ *
+ * Threads: only the library's thread touches `connections`. Threads of the host call server_start,
+ * server_stop and server_port, and share the atomics `port`, `stopping` and `running` with it. Threads of the
+ * host may also close our descriptors at any moment and reuse their numbers, so every use goes through
+ * own_fd.h.
+ */
 #include "agent/http/agent_server.h"
 
 #include <errno.h>
@@ -24,17 +31,17 @@
 #include "procprof.h"
 
 #define MAX_CONNECTIONS  128
-#define MAX_WAITING      112                /* of them for a capture: others come in all the same */
-#define MAX_BODY_BYTES   ((size_t)32 << 20) /* of all requests that are coming in */
-#define REQUEST_LIMIT_MS 10000              /* a whole request, however slowly its bytes come */
-#define SEND_LIMIT_MS    60000              /* a whole answer, and more for a large one: */
-#define SEND_BYTES_MS    16                 /* so many bytes a millisecond are expected to be taken */
+#define MAX_WAITING      112                /* connections that wait for a capture; the rest stay free */
+#define MAX_BODY_BYTES   ((size_t)32 << 20) /* of all requests that are being received, together */
+#define REQUEST_LIMIT_MS 10000              /* for receiving a whole request */
+#define SEND_LIMIT_MS    60000              /* for sending an answer, plus */
+#define SEND_BYTES_MS    16                 /* one millisecond for so many bytes of it */
 #define IDLE_LIMIT_MS    15000
 #define LEAVE_LIMIT_MS   2000
 #define HOUSEKEEPING_MS  100
 #define STOP_LIMIT_MS    5000
 #define JOBS_LIMIT_MS    2000
-#define PAUSE_MS         100 /* after a failure that would come again at once */
+#define PAUSE_MS         100 /* after a failure that would repeat at once */
 
 enum state { FREE, LEAVING, READING, WAITING, SENDING };
 
@@ -46,7 +53,7 @@ struct connection {
     struct http_request request;
     struct response response;
     bool keep_alive;
-    bool is_still_sending; /* it was answered before all it has to say was read */
+    bool has_unread_request; /* the answer was sent before the whole request was read */
     char head[640];
     size_t n_head, n_head_sent;
     const char *body;
@@ -55,10 +62,10 @@ struct connection {
 
 static struct connection connections[MAX_CONNECTIONS];
 static struct listener listener;
-static int64_t accept_after_ms; /* no descriptor was to be had: not before then */
+static int64_t accept_after_ms; /* after accept has failed, it is not tried before this time */
 static _Atomic int port;
 static _Atomic bool stopping, running;
-static void (*end_rest)(void);
+static void (*run_at_end)(void);
 
 static int64_t now_ms(void)
 {
@@ -91,7 +98,7 @@ static void begin_sending(struct connection *c)
         pp_version(), c->keep_alive ? "keep-alive" : "close");
     if (r->status != 200)
         n += snprintf(c->head + n, sizeof c->head - (size_t)n,
-                      "X-Go-Pprof: 1\r\n"); /* Go's client then shows the text */
+                      "X-Go-Pprof: 1\r\n"); /* makes Go's client show the text */
     if (r->status == 405)
         n += snprintf(c->head + n, sizeof c->head - (size_t)n, "Allow: GET, HEAD, POST\r\n");
     if (r->status == 401)
@@ -109,13 +116,14 @@ static void begin_sending(struct connection *c)
     c->deadline_ms = now_ms() + SEND_LIMIT_MS + (int64_t)(c->n_body / SEND_BYTES_MS);
 }
 
-static void answer_status(struct connection *c, int status)
+/* Refuses a request that was not read completely. */
+static void refuse(struct connection *c, int status, const char *text)
 {
     routes_counters.n_bad++;
     c->keep_alive = false;
-    c->is_still_sending = true;
+    c->has_unread_request = true;
     c->response.status = status;
-    pages_buf_text(&c->response.body, routes_reason(status));
+    pages_buf_text(&c->response.body, text);
     pages_buf_text(&c->response.body, "\n");
     c->body = c->response.body.data;
     c->n_body = c->response.body.size;
@@ -136,19 +144,19 @@ static void answer_request(struct connection *c)
     begin_sending(c);
 }
 
-/* The head is there and its body is not: is it worth waiting for? Whoever has no token shall not fill the
- * host's memory, and neither shall many together. */
+/* The head of a request is complete and its body is not. Decides whether to receive the body: a client
+ * without the token must not fill the host's memory, nor must many clients together. */
 static void begin_body(struct connection *c)
 {
     size_t n_bytes = 0;
     for (unsigned i = 0; i < MAX_CONNECTIONS; i++)
         if (connections[i].state == READING) n_bytes += connections[i].request.n_body_bytes;
-    if (!routes_is_open_to(&c->request)) {
+    if (!routes_is_allowed(&c->request)) {
         c->request.keep_alive = false;
-        c->is_still_sending = true;
+        c->has_unread_request = true;
         answer_request(c);
     } else if (n_bytes > MAX_BODY_BYTES) {
-        answer_status(c, 503);
+        refuse(c, 503, "other clients are sending 32 MB of addresses at the moment; try again later");
     } else if (c->request.expects_continue) {
         (void)send(own_fd_number(&c->fd), "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
@@ -164,15 +172,16 @@ static unsigned n_waiting(void)
 static void try_request(struct connection *c)
 {
     struct http_request *r = &c->request;
-    if (r->n_head_bytes && c->in.size < r->n_head_bytes + r->n_body_bytes) return; /* more of the body */
+    if (r->n_head_bytes && c->in.size < r->n_head_bytes + r->n_body_bytes)
+        return; /* the body is not complete */
     bool was_in_body = r->n_head_bytes != 0;
     int status = http_request_parse(c->in.data, c->in.size, r);
     if (status > 1) {
         memset(r, 0, sizeof *r);
-        answer_status(c, status);
+        refuse(c, status, http_request_problem(status));
     } else if (status == 1 && n_waiting() >= MAX_WAITING && !routes_is_health(r)) {
         routes_counters.n_busy++;
-        answer_status(c, 503);
+        refuse(c, 503, "112 clients are waiting for captures; try again when some have ended");
     } else if (status == 1) {
         answer_request(c);
     } else if (r->n_head_bytes && !was_in_body) {
@@ -180,17 +189,19 @@ static void try_request(struct connection *c)
     }
 }
 
-/* The answer is out: the next request may stand behind it already. */
+/* The answer was sent. Closes the connection, or makes it ready for the next request, whose bytes may have
+ * arrived already. */
 static void next_request(struct connection *c)
 {
     drop_response(c);
     if (!c->keep_alive) {
         shutdown(own_fd_number(&c->fd), SHUT_WR);
-        if (!c->is_still_sending) {
+        if (!c->has_unread_request) {
             close_connection(c);
             return;
         }
-        /* To close on bytes that were not read is a reset, which may overtake the answer. */
+        /* If a socket is closed before all received bytes were read, the kernel sends a reset, which can
+         * reach the client before the answer. So the rest is read first. */
         pages_buf_free(&c->in);
         c->state = LEAVING;
         c->deadline_ms = now_ms() + LEAVE_LIMIT_MS;
@@ -206,7 +217,8 @@ static void next_request(struct connection *c)
     c->deadline_ms = now_ms() + IDLE_LIMIT_MS;
 }
 
-/* True when all is out; else the socket is full, or the connection is gone. */
+/* Sends as much as the socket takes. True when everything was sent; false when the socket is full or the
+ * connection was closed. */
 static bool send_all(struct connection *c)
 {
     while (c->n_head_sent < c->n_head || c->n_body_sent < c->n_body) {
@@ -225,9 +237,9 @@ static bool send_all(struct connection *c)
     return true;
 }
 
-/* As far as it goes without waiting: many requests may have come in one go. A loop, not a recursion: how many
- * is up to the client. */
-static void proceed(struct connection *c)
+/* Sends and answers as far as possible without waiting. One packet may contain many requests; how many is up
+ * to the client, so this is a loop and not a recursion. */
+static void advance(struct connection *c)
 {
     for (;;) {
         if (c->state == SENDING) {
@@ -240,7 +252,7 @@ static void proceed(struct connection *c)
     }
 }
 
-static void read_now(struct connection *c)
+static void receive(struct connection *c)
 {
     char bytes[16384];
     ssize_t n = recv(own_fd_number(&c->fd), bytes, sizeof bytes, MSG_DONTWAIT);
@@ -255,12 +267,13 @@ static void read_now(struct connection *c)
     if (c->in.failed)
         close_connection(c);
     else
-        proceed(c);
+        advance(c);
 }
 
-/* A place for one more. When there is none, somebody makes room who has not asked for anything yet, or else
- * who takes an answer: those who wait are never all. */
-static struct connection *find_place(void)
+/* Finds a slot for a new connection. When all are in use, the oldest connection that is leaving, else that
+ * has not completed a request, else that is reading its answer, is closed. One of these exists: at most
+ * MAX_WAITING connections wait for a capture. */
+static struct connection *find_or_evict(void)
 {
     struct connection *oldest[SENDING + 1] = {0};
     for (unsigned k = 0; k < MAX_CONNECTIONS; k++) {
@@ -268,12 +281,12 @@ static struct connection *find_place(void)
         if (!*o || c->deadline_ms < (*o)->deadline_ms) *o = c;
     }
     if (oldest[FREE]) return oldest[FREE];
-    struct connection *out = oldest[LEAVING]   ? oldest[LEAVING]
-                             : oldest[READING] ? oldest[READING]
-                                               : oldest[SENDING];
+    struct connection *evicted = oldest[LEAVING]   ? oldest[LEAVING]
+                                 : oldest[READING] ? oldest[READING]
+                                                   : oldest[SENDING];
     routes_counters.n_refused++;
-    close_connection(out);
-    return out;
+    close_connection(evicted);
+    return evicted;
 }
 
 static void accept_new(void)
@@ -282,14 +295,14 @@ static void accept_new(void)
         int fd = accept4(own_fd_number(&listener.fd), NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && errno == ECONNABORTED) continue;
         if (fd < 0) {
-            /* The client stays in the queue, and poll would say so at once. */
+            /* The client stays in the kernel's queue, and poll would report it again at once. */
             if (errno != EAGAIN) accept_after_ms = now_ms() + PAUSE_MS;
             return;
         }
         routes_counters.n_connections++;
         struct own_fd own;
         if (!own_fd_take(&own, fd)) continue;
-        struct connection *c = find_place();
+        struct connection *c = find_or_evict();
         *c = (struct connection){.state = READING, .fd = own, .deadline_ms = now_ms() + REQUEST_LIMIT_MS};
         c->in.limit = HTTP_MAX_HEAD + HTTP_MAX_BODY + 65536;
     }
@@ -302,7 +315,7 @@ static void deliver_finished(void)
         if (c->state != WAITING || !atomic_load(&c->response.job->done)) continue;
         routes_finish(&c->response, &c->body, &c->n_body);
         begin_sending(c);
-        proceed(c);
+        advance(c);
     }
 }
 
@@ -311,13 +324,15 @@ static void pause_ms(long ms)
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
-/* Also when the host has closed our descriptors, as programs do that close all they do not know: what bears
- * their numbers by then is not touched. */
+/* Closes all connections and the listener. Safe after the host has closed our descriptors and reused their
+ * numbers (own_fd.h). */
 static void end_service(void)
 {
     for (unsigned i = 0; i < MAX_CONNECTIONS; i++)
         if (connections[i].state != FREE) close_connection(&connections[i]);
-    wakeup_close(); /* nobody rings by way of the listener after this */
+    /* Before listener_close: wakeup_send calls wake_by_connecting, which uses the listener, until this
+     * returns. */
+    wakeup_close();
     listener_close(&listener);
     atomic_store(&port, 0);
 }
@@ -325,7 +340,7 @@ static void end_service(void)
 static void serve_once(void)
 {
     struct pollfd fds[MAX_CONNECTIONS + 2];
-    struct connection *of[MAX_CONNECTIONS + 2] = {0};
+    struct connection *connection_of[MAX_CONNECTIONS + 2] = {0};
     unsigned n = 0;
     int64_t now = now_ms();
     bool is_accepting = now >= accept_after_ms;
@@ -345,33 +360,33 @@ static void serve_once(void)
             close_connection(c);
             continue;
         }
-        of[n] = c;
+        connection_of[n] = c;
         fds[n++] = (struct pollfd){.fd = fd,
                                    .events = c->state == SENDING   ? POLLOUT
                                              : c->state == WAITING ? POLLRDHUP
                                                                    : POLLIN};
     }
-    /* With nobody there and nothing under way it sleeps until the bell rings or somebody comes. */
+    /* Without clients and captures the thread sleeps until a wakeup or a new client. */
     bool is_idle = n <= 2 && is_accepting && !tables_are_held();
     if (poll(fds, n, is_idle ? -1 : HOUSEKEEPING_MS) < 0) {
-        pause_ms(PAUSE_MS); /* no memory, or a limit of the host: that stays so for a while */
+        pause_ms(PAUSE_MS); /* no memory or a limit of the host, which will not change at once */
         return;
     }
     if (fds[0].revents && !wakeup_drain()) {
         end_service();
         return;
     }
-    /* What poll said holds for the connections that were there then: each is dealt with once, before anything
-     * else may close one or put another in its place. */
+    /* The results of poll belong to the connections of that moment. So they are used up before
+     * deliver_finished and accept_new, which may close a connection or put a new one into its slot. */
     for (unsigned i = 1; i < n; i++) {
-        struct connection *c = of[i];
+        struct connection *c = connection_of[i];
         if (!c || !fds[i].revents) continue;
         if (c->state == SENDING && (fds[i].revents & POLLOUT))
-            proceed(c);
+            advance(c);
         else if (c->state > READING || (fds[i].revents & (POLLERR | POLLNVAL)))
             close_connection(c); /* the client hung up */
         else
-            read_now(c);
+            receive(c);
     }
     deliver_finished();
     if (fds[1].revents) accept_new();
@@ -380,29 +395,31 @@ static void serve_once(void)
 static void *serve(void *argument)
 {
     (void)argument;
-    for (uint32_t n_heard = wakeup_count(); !atomic_load(&stopping); n_heard = wakeup_count()) {
+    for (uint32_t n_seen = wakeup_count(); !atomic_load(&stopping); n_seen = wakeup_count()) {
         if (own_fd_is_taken(&listener.fd))
             serve_once();
-        else /* the host has taken the listener away, or there never was one */
-            wakeup_wait(n_heard, tables_are_held() ? HOUSEKEEPING_MS : -1);
-        (void)jobs_running(); /* sweeps those nobody waits for any more */
+        else /* there is no listener, or the host has closed it */
+            wakeup_wait(n_seen, tables_are_held() ? HOUSEKEEPING_MS : -1);
+        (void)jobs_running(); /* frees finished jobs without clients */
         tables_refresh();
     }
     end_service();
-    /* What they asked for is cancelled; what is past that (a control verb, the search for names) ends soon.
-     */
+    /* end_service has cancelled the captures. Jobs that cannot be cancelled (a control verb, a search for
+     * names) end soon. */
     for (int64_t end_ns = deadline_after_ms(JOBS_LIMIT_MS);
          jobs_running() && deadline_sleep_us(end_ns, 1000);)
         continue;
-    end_rest();
+    run_at_end();
     atomic_store(&running, false);
     return NULL;
 }
 
-/* poll keeps alive what it sleeps on: when the bell is lost, a visitor still wakes it. */
-static void knock(void)
+/* The other way to wake the thread, for wakeup_set_fallback. If the host closes the wakeup socket and the
+ * listener while the thread sleeps in poll, poll keeps both sockets alive, and a connection to the listener's
+ * address still wakes it. */
+static void wake_by_connecting(void)
 {
-    listener_knock(&listener);
+    listener_wake(&listener);
 }
 
 bool server_is_running(void)
@@ -417,20 +434,24 @@ int server_start(const char *address, void (*at_end)(void), struct err *err)
         if (status) return status;
         if (!wakeup_open()) {
             listener_close(&listener);
-            return err_set(err, ERR_LIMIT, "no descriptor is left for the agent");
+            return err_set(err, ERR_LIMIT,
+                           "cannot start the profiler: the process has no file descriptor left; raise its "
+                           "limit (ulimit -n)");
         }
-        wakeup_set_fallback(knock);
+        wakeup_set_fallback(wake_by_connecting);
     }
     atomic_store(&port, listener.port);
     accept_after_ms = 0;
-    end_rest = at_end;
+    run_at_end = at_end;
     tables_wake_with(wakeup_send);
     atomic_store(&stopping, false);
     atomic_store(&running, true);
     if (threads_start_own(serve, NULL, "procprof")) {
         end_service();
         atomic_store(&running, false);
-        return err_set(err, ERR_LIMIT, "no thread could be started");
+        return err_set(
+            err, ERR_LIMIT,
+            "cannot start the profiler's thread: the process has reached a limit of threads or memory");
     }
     return 0;
 }

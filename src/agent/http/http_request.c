@@ -46,7 +46,7 @@ static void copy_span(char *into, size_t size, struct span s)
 
 static int parse_target(struct span target, struct http_request *r)
 {
-    /* A proxy may send the whole URL; the path is what counts. */
+    /* A proxy may send the whole URL; only its path matters. */
     if (target.n > 7 && !strncasecmp(target.p, "http://", 7)) {
         size_t skip = 7;
         while (skip < target.n && target.p[skip] != '/') skip++;
@@ -121,7 +121,7 @@ static int parse_field(struct span line, struct http_request *r, bool *has_lengt
     struct span name = {line.p, (size_t)(colon - line.p)},
                 value = span_trim((struct span){colon + 1, line.n - name.n - 1});
     if (name.p[name.n - 1] == ' ' || name.p[0] == ' ' || name.p[0] == '\t')
-        return 400; /* folded or smuggled fields */
+        return 400; /* a folded field, or an attempt to smuggle one past a proxy */
     if (memchr(value.p, 0, value.n)) return 400;
     if (span_is(name, "content-length")) return parse_content_length(value, r, has_length);
     if (span_is(name, "transfer-encoding")) return 501;
@@ -136,6 +136,24 @@ static int parse_field(struct span line, struct http_request *r, bool *has_lengt
         if (span_has(value, "keep-alive")) r->keep_alive = true;
     }
     return 1;
+}
+
+const char *http_request_problem(int status)
+{
+    switch (status) {
+    case 413:
+        return "the body is larger than 8 MB; send fewer addresses at a time";
+    case 414:
+        return "the URL is too long; at most 511 bytes of path and 2,047 bytes of query are accepted";
+    case 431:
+        return "the request's header is larger than 16 KB; send fewer or shorter fields";
+    case 501:
+        return "Transfer-Encoding is not supported; send Content-Length";
+    case 505:
+        return "this version of HTTP is not supported; use HTTP/1.0 or HTTP/1.1";
+    default:
+        return "the request is not valid HTTP/1.1";
+    }
 }
 
 int http_request_parse(const char *bytes, size_t n_bytes, struct http_request *r)

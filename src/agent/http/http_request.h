@@ -1,5 +1,5 @@
-/* http_request.h - one HTTP/1.x request out of the bytes of a connection. Pure: no socket, no memory of its
- * own, made for hostile bytes. */
+/* http_request.h - parses one HTTP/1.x request from the bytes of a connection. The bytes may be hostile. The
+ * parser uses no socket and allocates nothing. */
 #ifndef AGENT_HTTP_HTTP_REQUEST_H
 #define AGENT_HTTP_HTTP_REQUEST_H
 
@@ -22,13 +22,16 @@ struct http_request {
     bool accepts_gzip; /* Accept-Encoding */
     bool keep_alive;
     bool expects_continue;
-    bool is_cross_site;  /* a browser says: another site's page asks */
-    size_t n_head_bytes; /* up to and with the empty line */
+    bool is_cross_site;  /* Sec-Fetch-Site: the browser sends it for a page of another site */
+    size_t n_head_bytes; /* up to and including the empty line */
     size_t n_body_bytes; /* Content-Length */
 };
 
-/* 0: not complete yet; 1: complete, body behind the head; otherwise the status to answer with (400, 413, 414,
- * 431, 501, 505), and the connection ends. */
+/* Returns 0 when the request is not complete yet and 1 when it is, with the body behind the head. Any other
+ * value is the status to answer with (400, 413, 414, 431, 501, 505) before the connection is closed. */
 int http_request_parse(const char *bytes, size_t n_bytes, struct http_request *ret_request);
+
+/* The sentence for the client that belongs to such a status. */
+const char *http_request_problem(int status);
 
 #endif

@@ -1,4 +1,4 @@
-/* index_page.c - see index_page.h. No script, no style sheet from elsewhere: it must open on a machine
+/* index_page.c - see index_page.h. The page loads no script and no style sheet, so that it opens on a machine
  * without a network. */
 #include "agent/http/index_page.h"
 
@@ -61,9 +61,9 @@ void index_page_write(struct pages_buf *b)
     }
     pages_buf_text(b,
                    "<tr><td><a href=\"/debug/pprof/cmdline\">cmdline</a></td><td>the command line</td></tr>\n"
-                   "<tr><td><a href=\"/debug/pprof/status\">status</a></td><td>of the profiler "
+                   "<tr><td><a href=\"/debug/pprof/status\">status</a></td><td>the state of the profiler "
                    "itself</td></tr>\n</table>\n"
-                   "<p>The links show text. Tools get what they read: <code>go tool pprof "
+                   "<p>The links show text. Tools get the format they read: <code>go tool pprof "
                    "http://HOST/debug/pprof/profile?seconds=10</code>, "
                    "<code>jeprof http://HOST/pprof/heap</code>, <code>procprof collect http://HOST</code>. "
                    "Options: <code>seconds</code>, "

@@ -1,4 +1,4 @@
-/* index_page.h - the page at /debug/pprof/: what can be asked for here. */
+/* index_page.h - the page at /debug/pprof/, which lists the profiles of this process. */
 #ifndef AGENT_HTTP_INDEX_PAGE_H
 #define AGENT_HTTP_INDEX_PAGE_H
 

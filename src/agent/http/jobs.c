@@ -1,5 +1,11 @@
-/* jobs.c - see jobs.h. The list is only touched by the HTTP thread; a job's own thread writes its result and
- * sets done. */
+/* jobs.c - see jobs.h.
+ *
+ * Only the library's thread takes and frees entries of `jobs`. A job's own thread writes the result and sets
+ * `done` as its last access to the entry, so the library's thread may read and free everything once it has
+ * seen `done`. One thing crosses over while the job runs: the library's thread may add a form to a capture
+ * (join) at the moment the job's thread begins to write the forms. form_lock orders the two: a form is added
+ * before is_closed is set, and is written, or join fails and the client gets a job of its own.
+ */
 #include "agent/http/jobs.h"
 
 #include <pthread.h>
@@ -16,12 +22,12 @@
 #include "agent/names/agent_symbols.h"
 #include "agent/sample/capture.h"
 
-#define SHARED_NS 1000000000 /* who asks for the same so soon after it began gets the same */
+#define SHARED_NS 1000000000 /* for so long after its start, equal requests join a capture */
 
 static struct job jobs[JOBS_MAX];
-static pthread_mutex_t form_lock = PTHREAD_MUTEX_INITIALIZER; /* over is_closed and wanted */
+static pthread_mutex_t form_lock = PTHREAD_MUTEX_INITIALIZER; /* guards is_closed and wanted of all jobs */
 
-static void ring(struct job *j)
+static void finish(struct job *j)
 {
     atomic_store(&j->done, true);
     wakeup_send();
@@ -55,7 +61,7 @@ static void *run_capture(void *argument)
         write_forms(j, &o);
         output_free(&o);
     }
-    ring(j);
+    finish(j);
     return NULL;
 }
 
@@ -86,12 +92,14 @@ static void *run_names(void *argument)
             at = end > at ? end : at + 1;
         }
         if (pass == 0 && symbols_resolve(&symbols, &m))
-            j->status = err_set(&j->err, ERR_LIMIT, "too many addresses");
+            j->status =
+                err_set(&j->err, ERR_LIMIT,
+                        "there is no memory for the names of so many addresses; ask for fewer at a time");
     }
     symbols_free(&symbols);
     mappings_free(&m);
     j->has_raw = true;
-    ring(j);
+    finish(j);
     return NULL;
 }
 
@@ -100,7 +108,7 @@ static void *run_control(void *argument)
     struct job *j = argument;
     j->status = j->kind->control(j->verb, &j->options, &j->bodies[0], &j->err);
     j->has_raw = true;
-    ring(j);
+    finish(j);
     return NULL;
 }
 
@@ -113,7 +121,7 @@ static struct job *take_job(struct err *err)
         jobs[i].n_users = 1;
         return &jobs[i];
     }
-    err_set(err, ERR_BUSY, "%d captures are running; try again when one has ended", JOBS_MAX);
+    err_set(err, ERR_BUSY, "%d requests are being worked on; try again when one has ended", JOBS_MAX);
     return NULL;
 }
 
@@ -122,13 +130,15 @@ static int start(struct job *j, void *(*run)(void *), struct job **ret_job, stru
     if (threads_start_own(run, j, "procprof-job")) {
         pages_buf_free(&j->request);
         j->used = false;
-        return err_set(err, ERR_LIMIT, "no thread could be started");
+        return err_set(
+            err, ERR_LIMIT,
+            "cannot start a thread for this request: the process has reached a limit of threads or memory");
     }
     *ret_job = j;
     return 0;
 }
 
-/* Adds the form to a capture that runs; false when it is too late for that. */
+/* Adds the form to a running capture; false when it is too late for that. */
 static bool join(struct job *j, enum job_form form)
 {
     pthread_mutex_lock(&form_lock);
@@ -172,7 +182,8 @@ int jobs_names(const char *request, size_t n_bytes, struct job **ret_job, struct
     pages_buf_bytes(&j->request, "", 1);
     if (j->request.failed) {
         j->used = false;
-        return err_set(err, ERR_LIMIT, "no memory for %zu bytes of addresses", n_bytes);
+        return err_set(err, ERR_LIMIT,
+                       "there is no memory for %zu bytes of addresses; ask for fewer at a time", n_bytes);
     }
     return start(j, run_names, ret_job, err);
 }
@@ -204,7 +215,7 @@ void jobs_release(struct job *j)
     if (atomic_load(&j->done))
         free_job(j);
     else
-        j->cancel = true; /* jobs_running sweeps it when it is done */
+        j->cancel = true; /* jobs_running frees it when it is done */
 }
 
 unsigned jobs_running(void)

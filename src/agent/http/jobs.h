@@ -1,8 +1,10 @@
-/* jobs.h - work that takes longer than the HTTP thread may wait: captures, and the search for names. Each
- * runs in a thread of its own and rings the bell (wakeup.h) when it is done.
+/* jobs.h - work that takes longer than the library's thread may wait: captures, control verbs, the search for
+ * names. Each job runs in a thread of its own and wakes the library's thread (wakeup.h) when it is done.
  *
- * Who asks for the same thing within a second gets the same result. Captures of one kind may overlap
- * otherwise too: how is the matter of capture_take.
+ * Clients that ask for the same capture within one second share one job. Other captures of one kind may
+ * overlap; capture_take (sample/capture.h) decides how.
+ *
+ * Threads: all functions but jobs_forked are for the library's thread.
  */
 #ifndef AGENT_HTTP_JOBS_H
 #define AGENT_HTTP_JOBS_H
@@ -19,41 +21,42 @@ enum job_form { JOB_PROTO, JOB_LEGACY, JOB_TEXT, JOB_N_FORMS };
 
 struct job {
     bool used;
-    int n_users;             /* connections that wait for it or are sending its result */
+    int n_users;             /* connections that wait for it or send its result */
     const struct kind *kind; /* NULL: a search for names */
-    char verb[32];           /* of a control job */
+    char verb[32];           /* of a control job; "": another one */
     struct kind_options options;
     char query[2048];
-    int64_t begin_ns;         /* of a capture, on the clock that never jumps */
-    bool wanted[JOB_N_FORMS]; /* until is_closed under a lock */
+    int64_t begin_ns;         /* of a capture, on the monotonic clock */
+    bool wanted[JOB_N_FORMS]; /* guarded by form_lock (jobs.c) until is_closed is set, then constant */
     _Atomic bool cancel;
-    bool is_closed;           /* forms can no longer be added */
-    struct pages_buf request; /* of a search for names: the body */
-    /* the result, when done */
+    bool is_closed;           /* no form can be added any more */
+    struct pages_buf request; /* the body of a search for names */
+    /* The result. The job's thread writes it before it sets done; the library's thread reads it after. */
     _Atomic bool done;
     int status; /* 0 or an err code */
     struct err err;
     bool has_raw;
-    struct pages_buf bodies[JOB_N_FORMS]; /* has_raw: all in [0] */
+    struct pages_buf bodies[JOB_N_FORMS]; /* only [0] when has_raw */
 };
 
-/* A capture in this form: one that has just begun when it is the same, else a new one. ERR_BUSY: there are
- * too many. */
+/* Joins an equal capture that began less than a second ago, or starts a new one, with the result in this
+ * form. ERR_BUSY when JOBS_MAX jobs exist. */
 int jobs_capture(const struct kind *k, const struct kind_options *options, enum job_form form,
                  struct job **ret_job, struct err *err);
 
-/* "0x1+0x2..." -> lines "0x1\tname". Takes the bytes over by copy. */
+/* Searches names: the request "0x1+0x2..." becomes lines "0x1\tname". The request is copied. */
 int jobs_names(const char *request, size_t n_bytes, struct job **ret_job, struct err *err);
 
-/* A control verb of a kind. */
+/* Runs a control verb of a kind. */
 int jobs_control(const struct kind *k, const char *verb, const struct kind_options *options,
                  struct job **ret_job, struct err *err);
 
-/* A connection is through with it (sent, or gone). The last one cancels it when it still runs, and frees it.
- */
+/* To be called when a connection no longer needs the job (its answer was sent, or it was closed). The last
+ * call cancels the job if it still runs; the job is freed when it is done. */
 void jobs_release(struct job *job);
 
+/* Frees finished jobs that no connection needs, and returns how many jobs run. */
 unsigned jobs_running(void);
-void jobs_forked(void);
+void jobs_forked(void); /* in the child of a fork */
 
 #endif

@@ -28,14 +28,16 @@ static int parse_inet(const char *text, union address *a, socklen_t *size, struc
     if (colon && colon > text) {
         size_t n = (size_t)(colon - text);
         if (text[0] == '[' && n > 2 && text[n - 1] == ']') text++, n -= 2;
-        if (n >= sizeof host) return err_set(err, ERR_INPUT, "listen: \"%s\" is not an address", text);
+        if (n >= sizeof host)
+            return err_set(err, ERR_INPUT, "listen: \"%s\" is not an address; write it like 127.0.0.1:8060",
+                           text);
         memcpy(host, text, n);
         host[n] = 0;
     }
     char *end;
     long port = strtol(port_text, &end, 10);
     if (end == port_text || *end || port < 0 || port > 65535)
-        return err_set(err, ERR_INPUT, "listen: \"%s\" is not a port", port_text);
+        return err_set(err, ERR_INPUT, "listen: \"%s\" is not a port; use 0 to 65535", port_text);
     if (!strcmp(host, "localhost")) strcpy(host, "127.0.0.1");
     if (!strcmp(host, "*")) strcpy(host, "0.0.0.0");
     if (inet_pton(AF_INET, host, &a->v4.sin_addr) == 1) {
@@ -47,8 +49,8 @@ static int parse_inet(const char *text, union address *a, socklen_t *size, struc
         a->v6.sin6_port = htons((uint16_t)port);
         *size = sizeof a->v6;
     } else {
-        return err_set(err, ERR_INPUT, "listen: \"%s\" is not a numeric address (names are not looked up)",
-                       host);
+        return err_set(err, ERR_INPUT,
+                       "listen: \"%s\" is not a numeric address; host names are not looked up", host);
     }
     return 0;
 }
@@ -67,17 +69,18 @@ static bool refuses(const union address *a, socklen_t size, int type)
     return refused;
 }
 
-/* Is the name that of a socket which is gone? One that is bound and does not listen (yet) refuses a stream,
- * too; but to a datagram socket only a name without a socket says so: it is told that a living one is of
- * another type. */
+/* Whether the file belongs to a socket that no longer exists. A stream connection alone does not show it: a
+ * socket that is bound and does not listen yet refuses as well. A datagram connection is refused only when
+ * the socket is gone; otherwise the kernel reports that it is of another type. */
 static bool is_left_over(const union address *a, socklen_t size)
 {
     return refuses(a, size, SOCK_DGRAM) && refuses(a, size, SOCK_STREAM);
 }
 
-/* Takes a left-over name away. Another process may be at the same, and have bound its own meanwhile: so the
- * name is moved aside, in one step, and goes when it is still the file that was looked at, which is held open
- * so that no new one has its number. False: it is not to be had. */
+/* Removes the file of a socket that no longer exists; false when that fails. Another process may do the same
+ * and may have bound its own socket to the name meanwhile. An unlink would remove that one. So the file is
+ * first renamed, which is atomic, and removed only if it is the file that was checked. The file is held open
+ * during this, so that no new file can get its inode number. */
 static bool clear_left_over(const union address *a, socklen_t size)
 {
     const char *path = a->local.sun_path;
@@ -91,7 +94,7 @@ static bool clear_left_over(const union address *a, socklen_t size)
             is_clear = errno == ENOENT;
         } else if (!lstat(aside, &moved) && moved.st_dev == seen.st_dev && moved.st_ino == seen.st_ino) {
             is_clear = !unlink(aside);
-        } else { /* somebody's who came first */
+        } else { /* another process was faster: give its file the name back */
             renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_NOREPLACE);
         }
     }
@@ -99,7 +102,7 @@ static bool clear_left_over(const union address *a, socklen_t size)
     return is_clear;
 }
 
-/* 0, or why not. */
+/* 0 or an errno. */
 static int bind_to(int fd, const union address *a, socklen_t size)
 {
     if (!bind(fd, &a->any, size)) return 0;
@@ -116,7 +119,8 @@ int listener_open(struct listener *ret, const char *address, bool may_be_public,
     if (!strncmp(address, "unix:", 5)) {
         a.local.sun_family = AF_UNIX;
         if (strlen(address + 5) >= sizeof a.local.sun_path)
-            return err_set(err, ERR_INPUT, "listen: the path of \"%s\" is too long", address);
+            return err_set(err, ERR_INPUT, "listen: the path of \"%s\" is too long; use at most %zu bytes",
+                           address, sizeof a.local.sun_path - 1);
         strcpy(a.local.sun_path, address + 5);
         size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(address + 5) + 1);
     } else {
@@ -124,18 +128,20 @@ int listener_open(struct listener *ret, const char *address, bool may_be_public,
         if (status) return status;
         if (!may_be_public && !is_loopback(&a))
             return err_set(err, ERR_DENIED,
-                           "listen: others can reach %s; set a token, or listen at 127.0.0.1", address);
+                           "listen: other machines can reach %s; set a token or listen at 127.0.0.1",
+                           address);
     }
     int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
-    if (fd < 0) return err_errno(err, errno, "listen: no socket for %s", address);
+    if (fd < 0) return err_errno(err, errno, "listen: cannot make a socket for %s", address);
     if (a.any.sa_family != AF_UNIX) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    /* The mode of a socket is that of its name to be; the umask of a host may let everybody in. */
+    /* bind creates the file with the socket's mode. Without this, the host's umask could let every user
+     * connect. */
     if (a.any.sa_family == AF_UNIX && !may_be_public) fchmod(fd, 0600);
     int why = bind_to(fd, &a, size);
     if (!why && listen(fd, 128)) why = errno;
     if (why) {
         close(fd);
-        return err_errno(err, why, "listen at %s", address);
+        return err_errno(err, why, "cannot listen at %s", address);
     }
     struct listener l = {.port = 0};
     struct stat s;
@@ -148,7 +154,10 @@ int listener_open(struct listener *ret, const char *address, bool may_be_public,
         l.port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
     memcpy(&l.address, &a, sizeof a);
     l.address_bytes = size;
-    if (!own_fd_take(&l.fd, fd)) return err_set(err, ERR_IO, "listen: no descriptor for %s", address);
+    if (!own_fd_take(&l.fd, fd))
+        return err_set(err, ERR_IO,
+                       "listen: the process has no file descriptor left for %s; raise its limit (ulimit -n)",
+                       address);
     *ret = l;
     return 0;
 }
@@ -168,12 +177,12 @@ void listener_forked(struct listener *l)
     *l = (struct listener){.port = 0};
 }
 
-void listener_knock(const struct listener *l)
+void listener_wake(const struct listener *l)
 {
     int fd = socket(l->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return;
-    if (connect(fd, (const struct sockaddr *)&l->address,
-                l->address_bytes)) { /* it listens, or it does not */
+    if (connect(fd, (const struct sockaddr *)&l->address, l->address_bytes)) {
+        /* The listener is gone already; there is nothing to wake. */
     }
     close(fd);
 }

@@ -1,4 +1,4 @@
-/* routes.c - see routes.h. The profiling endpoints stand under any prefix: .../pprof/NAME. */
+/* routes.c - see routes.h. The endpoints of profiles exist under any prefix: .../pprof/NAME. */
 #include "agent/http/routes.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ const char *routes_reason(int status)
     }
 }
 
-static void say(struct response *r, int status, const char *text)
+static void answer_text(struct response *r, int status, const char *text)
 {
     r->status = status;
     r->content_type = "text/plain; charset=utf-8";
@@ -76,17 +76,17 @@ static int status_of(int code)
     }
 }
 
-static void say_error(struct response *r, int code, const struct err *err)
+static void answer_error(struct response *r, int code, const struct err *err)
 {
     if (code == ERR_BUSY) {
         routes_counters.n_busy++;
         r->retry_after_s = 5;
     }
-    say(r, status_of(code), err->text);
+    answer_text(r, status_of(code), err->text);
 }
 
-/* "12", "0.5", ".25"; not strtod, which takes a comma where the host's locale says so. False when it is
- * anything else. */
+/* Parses "12", "0.5" or ".25"; false for anything else. strtod would expect a comma in some locales of the
+ * host. */
 static bool parse_decimal(const char *text, double *ret_value)
 {
     double value = 0, unit = 1;
@@ -101,7 +101,7 @@ static bool parse_decimal(const char *text, double *ret_value)
     return true;
 }
 
-/* Numbers in a query: false (and an answer) when it is not one. */
+/* Reads a number from the query. When the parameter is not a number, answers so and returns false. */
 static bool query_number(const char *query, const char *name, double *value, bool *ret_given,
                          struct response *r)
 {
@@ -111,8 +111,9 @@ static bool query_number(const char *query, const char *name, double *value, boo
     double number;
     if (!parse_decimal(text, &number) || number > 1e9) {
         char sentence[160];
-        snprintf(sentence, sizeof sentence, "%s=%s: must be a number of 0 or more", name, text);
-        say(r, 400, sentence);
+        snprintf(sentence, sizeof sentence, "parameter %s: \"%s\" is not a number from 0 to 1000000000", name,
+                 text);
+        answer_text(r, 400, sentence);
         return false;
     }
     *value = number;
@@ -135,15 +136,17 @@ static bool read_options(const struct http_request *q, const struct kind *k, str
     long max_seconds = config_number("max_seconds", DEFAULT_MAX_SECONDS);
     if (o->seconds > (double)max_seconds) {
         char sentence[160];
-        snprintf(sentence, sizeof sentence, "at most %ld seconds (setting \"max_seconds\")", max_seconds);
-        say(r, 400, sentence);
+        snprintf(sentence, sizeof sentence,
+                 "seconds=%g is too long: a capture lasts at most %ld seconds here (setting \"max_seconds\")",
+                 o->seconds, max_seconds);
+        answer_text(r, 400, sentence);
         return false;
     }
     return true;
 }
 
-/* Which form the client reads: what it says, else what its name tells. Go's client and scrapers take gzip,
- * curl and the Perl tools that call it do not. */
+/* The format for this client: the one it asks for, else a guess from its headers. Go's client and scrapers
+ * accept gzip; curl, and the Perl tools that call it, do not. */
 static enum job_form form_for(const struct http_request *q, int debug)
 {
     char text[16];
@@ -158,8 +161,8 @@ static enum job_form form_for(const struct http_request *q, int debug)
     return JOB_LEGACY;
 }
 
-/* ?format=jemalloc: as jemalloc wrote it, threads and all; jeprof alone reads that. Otherwise everybody gets
- * the text that all of jeprof, google-pprof and Go read. */
+/* With ?format=jemalloc the answer is jemalloc's own dump, including its threads, which only jeprof reads.
+ * Without it, the answer is text that jeprof, google-pprof and Go all read. */
 static bool wants_raw(const char *query)
 {
     char text[16];
@@ -172,8 +175,7 @@ static void answer_profile(const struct http_request *q, const struct kind *k, b
     struct kind_options o;
     struct err err = {0};
     if (!read_options(q, k, &o, r)) return;
-    if (is_snapshot) { /* /debug/mem/pprof/profile is the heap now, whatever seconds says: jeprof always sends
-                          some */
+    if (is_snapshot) { /* jeprof always sends seconds; /debug/mem/pprof/profile ignores them */
         o.has_seconds = false;
         o.seconds = 0;
     }
@@ -181,7 +183,7 @@ static void answer_profile(const struct http_request *q, const struct kind *k, b
     o.legacy = r->form == JOB_LEGACY;
     o.raw = o.legacy && (is_snapshot || wants_raw(q->query));
     int status = jobs_capture(k, &o, r->form, &r->job, &err);
-    if (status) say_error(r, status, &err);
+    if (status) answer_error(r, status, &err);
     if (r->form == JOB_PROTO)
         snprintf(r->file_name, sizeof r->file_name, "%s%s.pb.gz", k->name,
                  o.has_seconds && !k->is_capture ? "-delta" : "");
@@ -193,20 +195,23 @@ static void answer_control(const struct http_request *q, const struct kind *k, c
     struct kind_options o;
     struct err err = {0};
     if (!k->control) {
-        say(r, 404, "this kind of profile has no switches");
+        answer_text(
+            r, 404,
+            "this profile is measured only while a client asks for it; it cannot be switched on or off");
         return;
     }
     if (q->is_cross_site) {
-        say(r, 403, "a page of another site may not do this");
+        answer_text(r, 403,
+                    "refused: a page of another site sent this request; open the URL yourself or use curl");
         return;
     }
-    if (q->method == HTTP_HEAD) { /* it asks what a GET would say, and changes nothing */
-        say(r, 200, verb);
+    if (q->method == HTTP_HEAD) { /* must not change anything */
+        answer_text(r, 200, verb);
         return;
     }
     if (!read_options(q, k, &o, r)) return;
     int status = jobs_control(k, verb, &o, &r->job, &err);
-    if (status) say_error(r, status, &err);
+    if (status) answer_error(r, status, &err);
 }
 
 static void answer_symbol(const struct http_request *q, const char *body, struct response *r)
@@ -215,11 +220,11 @@ static void answer_symbol(const struct http_request *q, const char *body, struct
     const char *text = q->method == HTTP_POST ? body : q->query;
     size_t n = q->method == HTTP_POST ? q->n_body_bytes : strlen(q->query);
     if (q->method == HTTP_HEAD || (q->method == HTTP_GET && strncmp(text, "0x", 2))) {
-        say(r, 200, "num_symbols: 1"); /* how many does not matter to anyone; that there are some does */
+        answer_text(r, 200, "num_symbols: 1"); /* clients only check that it is not 0 */
         return;
     }
     int status = jobs_names(text, n, &r->job, &err);
-    if (status) say_error(r, status, &err);
+    if (status) answer_error(r, status, &err);
 }
 
 static void answer_cmdline(struct response *r)
@@ -229,7 +234,7 @@ static void answer_cmdline(struct response *r)
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
     if (fd >= 0) close(fd);
     while (n > 0 && text[n - 1] == 0)
-        n--; /* arguments are joined by NUL, as Go does; the Perl tools stop at the first */
+        n--; /* the arguments stay separated by NUL, as in Go; the Perl tools read only the first */
     r->status = 200;
     r->content_type = "text/plain; charset=utf-8";
     if (n > 0) pages_buf_bytes(&r->body, text, (size_t)n);
@@ -256,7 +261,7 @@ static void answer_status(struct response *r)
                      c->n_too_slow, c->n_refused);
 }
 
-/* ".../pprof/NAME[/VERB]": the last "pprof" of the path counts, so any prefix will do. */
+/* Splits ".../pprof/NAME[/VERB]". The last "pprof" of the path counts, so that any prefix works. */
 static bool split_path(const char *path, char *name, size_t name_size, char *verb, size_t verb_size)
 {
     const char *found = NULL;
@@ -292,13 +297,14 @@ static void answer_named(const struct http_request *q, const char *body, const c
     const struct kind *k = kind_find(name, strlen(name));
     if (!k) {
         routes_counters.n_not_found++;
-        say(r, 404, "there is no profile of that name here; /debug/pprof/ lists those there are");
+        answer_text(r, 404,
+                    "this process has no profile of that name; /debug/pprof/ lists the profiles it has");
     } else if (*verb) {
         answer_control(q, k, verb, r);
     } else if (q->method == HTTP_HEAD) {
-        say(r, 200, k->title);
+        answer_text(r, 200, k->title);
     } else if (q->method != HTTP_GET && q->method != HTTP_POST) {
-        say(r, 405, "GET it");
+        answer_text(r, 405, "this method is not supported here; use GET");
     } else {
         answer_profile(q, k, is_snapshot, r);
     }
@@ -309,7 +315,7 @@ bool routes_is_health(const struct http_request *q)
     return !strcmp(q->path, "/health") || !strcmp(q->path, "/healthz");
 }
 
-bool routes_is_open_to(const struct http_request *q)
+bool routes_is_allowed(const struct http_request *q)
 {
     return routes_is_health(q) || token_allows(q->authorization);
 }
@@ -319,17 +325,18 @@ void routes_answer(const struct http_request *q, const char *body, struct respon
     char name[64], verb[64];
     routes_counters.n_requests++;
     if (routes_is_health(q)) {
-        say(r, 200, "ok");
+        answer_text(r, 200, "ok");
         return;
     }
-    if (!routes_is_open_to(q)) {
+    if (!routes_is_allowed(q)) {
         routes_counters.n_denied++;
-        say(r, 401,
-            "a token is needed: Authorization: Bearer TOKEN, or the password of http://procprof:TOKEN@host/");
+        answer_text(r, 401,
+                    "the token is missing or wrong; send Authorization: Bearer TOKEN, or use "
+                    "http://procprof:TOKEN@host/");
         return;
     }
     if (q->method == HTTP_OTHER) {
-        say(r, 405, "GET it");
+        answer_text(r, 405, "this method is not supported here; use GET, HEAD or POST");
         return;
     }
     bool is_pprof = split_path(q->path, name, sizeof name, verb, sizeof verb);
@@ -339,11 +346,11 @@ void routes_answer(const struct http_request *q, const char *body, struct respon
         index_page_write(&r->body);
     } else if (!is_pprof) {
         routes_counters.n_not_found++;
-        say(r, 404, "nothing is here; /debug/pprof/ lists what there is");
+        answer_text(r, 404, "there is no endpoint at this path; /debug/pprof/ lists all profiles");
     } else if (!strcmp(name, "cmdline")) {
         answer_cmdline(r);
     } else if (!strcmp(name, "health")) {
-        say(r, 200, "ok");
+        answer_text(r, 200, "ok");
     } else if (!strcmp(name, "status")) {
         answer_status(r);
     } else {
@@ -357,7 +364,7 @@ void routes_finish(struct response *r, const char **ret_bytes, size_t *ret_n_byt
     if (j->status) {
         r->job = NULL;
         r->file_name[0] = 0;
-        say_error(r, j->status, &j->err);
+        answer_error(r, j->status, &j->err);
         jobs_release(j);
         *ret_bytes = r->body.data;
         *ret_n_bytes = r->body.size;

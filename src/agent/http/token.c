@@ -11,8 +11,8 @@ bool token_is_set(void)
     return *config_text("token", "") != 0;
 }
 
-/* Takes as long for a wrong one as for the right one. */
-static bool same(const char *a, const char *b)
+/* Compares in a time that depends on the length of b, the real token, and not on where the two differ. */
+static bool is_equal(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
     unsigned different = n != m;
@@ -45,14 +45,14 @@ static bool basic_allows(const char *encoded, const char *token)
     }
     text[n] = 0;
     const char *colon = strchr(text, ':');
-    return colon && same(colon + 1, token);
+    return colon && is_equal(colon + 1, token);
 }
 
 bool token_allows(const char *authorization)
 {
     const char *token = config_text("token", "");
     if (!*token) return true;
-    if (!strncasecmp(authorization, "Bearer ", 7)) return same(authorization + 7, token);
+    if (!strncasecmp(authorization, "Bearer ", 7)) return is_equal(authorization + 7, token);
     if (!strncasecmp(authorization, "Basic ", 6)) return basic_allows(authorization + 6, token);
     return false;
 }
