@@ -20,6 +20,7 @@
 #include "agent/sample/capture.h"
 #include "agent/sample/labels.h"
 #include "agent/unwind/tables.h"
+#include "base/version.h"
 #include "procprof.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -116,7 +117,7 @@ static bool has_calls_left(void)
 
 PUBLIC const char *pp_version(void)
 {
-    return "0.1.0";
+    return PROCPROF_VERSION;
 }
 
 PUBLIC const char *pp_error_text(void)

@@ -1,11 +1,13 @@
 /* buf.c - see buf.h. */
 #include "base/buf.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 enum { DRAIN_AT_BYTES = 1 << 16 };
@@ -132,7 +134,7 @@ void buf_hex(struct buf *b, uint64_t value)
 {
     char digits[16], *p = digits + sizeof digits;
     do {
-        *--p = "0123456789abcdef"[value & 15];
+        *--p = TEXT_HEX_DIGITS[value & 15];
         value >>= 4;
     } while (value);
     buf_add(b, p, (size_t)(digits + sizeof digits - p));
@@ -242,4 +244,15 @@ void buf_json(struct buf *b, const char *s, size_t n)
         i++;
     }
     buf_char(b, '"');
+}
+
+void buf_url(struct buf *b, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (isalnum(c) || strchr("-_.~", c))
+            buf_char(b, (char)c);
+        else
+            buf_printf(b, "%%%02X", c);
+    }
 }

@@ -42,6 +42,7 @@ void buf_xml(struct buf *b, const char *s,
              size_t n); /* & < > " ' escaped; invalid UTF-8 and control bytes become U+FFFD */
 void buf_json(struct buf *b, const char *s,
               size_t n); /* a quoted JSON string, valid UTF-8 whatever came in; '<' as \u003c */
+void buf_url(struct buf *b, const char *text); /* percent-encoded, but for letters, digits and -_.~ */
 
 static inline void buf_add(struct buf *b, const void *bytes, size_t n)
 {

@@ -18,6 +18,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/text.h"
+#include "base/version.h"
 #include "cmd/command.h"
 #include "symbol/elf/elf.h"
 #include "symbol/symbol.h"
@@ -86,7 +88,7 @@ static void put_address(const struct addr2line *t, struct buf *out, uint64_t add
 {
     char text[24] = "0x";
     for (unsigned i = 0; i < t->n_digits; i++)
-        text[2 + i] = "0123456789abcdef"[address >> (4 * (t->n_digits - 1 - i)) & 15];
+        text[2 + i] = TEXT_HEX_DIGITS[address >> (4 * (t->n_digits - 1 - i)) & 15];
     buf_add(out, text, 2 + t->n_digits);
     if (t->pretty)
         buf_add(out, ": ", 2);

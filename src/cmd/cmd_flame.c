@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/report_common.h"
@@ -178,12 +179,6 @@ static int load_html_base(struct flame_arguments *a, struct option_list *bases, 
     return status;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static int write_html(struct flame_arguments *a, const struct profile *p, const struct profile *base,
                       const char *base_title, const char *title)
 {
@@ -206,7 +201,7 @@ static int flame_of_profile(struct flame_arguments *a, int n, char **argv)
     if (a->html && a->common.diff_base.n_items) {
         struct option_list bases = a->common.diff_base;
         a->common.diff_base = (struct option_list){0};
-        base_title = bases.n_items == 1 ? last_part(bases.items[0]) : NULL;
+        base_title = bases.n_items == 1 ? path_base_name(bases.items[0]) : NULL;
         int status = load_html_base(a, &bases, &base);
         if (status) return status;
     }
@@ -231,8 +226,8 @@ static int flame_of_profile(struct flame_arguments *a, int n, char **argv)
                                buf_cstr(&names));
         buf_free(&names);
     } else if (a->html) {
-        status =
-            write_html(a, p, base, base_title, n == 1 && strcmp(argv[1], "-") ? last_part(argv[1]) : NULL);
+        status = write_html(a, p, base, base_title,
+                            n == 1 && strcmp(argv[1], "-") ? path_base_name(argv[1]) : NULL);
     } else {
         struct flame_layout layout;
         struct flame_layout_options how = layout_options(a);

@@ -169,11 +169,8 @@ static int serve(const struct arguments *a)
         bytes_free(&bytes);
     }
     struct server *server;
-    struct server_options options = {.data_dir = data,
-                                     .version = PROCPROF_VERSION,
-                                     .has_be_conf = a->be_conf != NULL,
-                                     .durable = a->durable,
-                                     .agent_token = token};
+    struct server_options options = {
+        .data_dir = data, .has_be_conf = a->be_conf != NULL, .durable = a->durable, .agent_token = token};
     int bad = server_start(&conf, &options, &server, &err);
     conf_free(&conf);
     mem_free(token);

@@ -116,8 +116,7 @@ static int run(int argc, char **argv)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    struct file_server_options o = {
-        .host = host, .port = port, .version = PROCPROF_VERSION, .binary = binary, .search = path.items};
+    struct file_server_options o = {.host = host, .port = port, .binary = binary, .search = path.items};
     struct file_server *server;
     struct err err = {0};
     if (file_server_start(&o, &server, &err)) return command_fail(&err);

@@ -4,8 +4,6 @@
 
 #include "base/err.h"
 
-#define PROCPROF_VERSION "0.1.0"
-
 struct command {
     const char *name;
     const char *group;   /* "report", "collect", "serve", "personality", "other": how --help sorts them */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
+#include "base/version.h"
 #include "cmd/command.h"
 
 static struct command *first_command;
@@ -128,8 +130,7 @@ static int no_such_command(const char *name)
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an ordinary write error */
-    const char *own_name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
-    const struct command *command = find(own_name, "personality");
+    const struct command *command = find(path_base_name(argv[0]), "personality");
     if (command) return command->run(argc, argv);
     if (argc < 2) {
         print_usage(stderr);

@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "base/version.h"
 
 bool fetch_is_url(const char *source)
 {
@@ -91,12 +93,13 @@ static void set_tls(CURL *curl, const struct fetch_options *o, bool insecure)
 }
 
 /* The first line of a plain-text error body, so that the reader learns what the server said. */
-static void first_line(const struct buf *body, const char *content_type, char *into, size_t size)
+static void add_server_words(const struct buf *body, const char *content_type, char *into, size_t size)
 {
+    char line[160];
     into[0] = '\0';
-    if (!content_type || strncasecmp(content_type, "text/plain", 10) || !body->len) return;
-    size_t len = strcspn(body->data, "\r\n");
-    snprintf(into, size, " - %.*s", (int)(len < 160 ? len : 160), body->data);
+    if (!content_type || strncasecmp(content_type, "text/plain", 10)) return;
+    text_first_line(body->data, body->len, line, sizeof line);
+    if (*line) snprintf(into, size, " - %s", line);
 }
 
 static int check_answer(CURL *curl, CURLcode code, struct transfer *t, const char *url, double timeout_s,
@@ -116,8 +119,7 @@ static int check_answer(CURL *curl, CURLcode code, struct transfer *t, const cha
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
     if (status == 200) return 0;
-    buf_cstr(&t->body);
-    first_line(&t->body, type, said, sizeof said);
+    add_server_words(&t->body, type, said, sizeof said);
     return err_set(err, status == 401 || status == 403 ? ERR_DENIED : ERR_IO, "%s: server response: %ld%s",
                    url, status, said);
 }
@@ -157,7 +159,7 @@ static int fetch_url(const char *source, const struct fetch_options *o, struct b
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(timeout_s * 1000));
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(timeout_s < 10 ? timeout_s * 1000 : 10000));
     curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, o->user_agent ? o->user_agent : "procprof");
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, o->user_agent ? o->user_agent : "procprof/" PROCPROF_VERSION);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &t);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/strtab.h"
 #include "collect/jvm_identity.h"
 
@@ -179,7 +180,7 @@ struct mapped {
 static bool see_library(void *context, const char *path, uint64_t inode)
 {
     struct mapped *m = context;
-    const char *name = strrchr(path, '/') + 1;
+    const char *name = path_base_name(path);
     size_t n = strlen(path);
     bool is_deleted = n > strlen(DELETED) && !strcmp(path + n - strlen(DELETED), DELETED);
     if (is_deleted) n -= strlen(DELETED);

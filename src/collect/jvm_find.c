@@ -2,7 +2,6 @@
 #include "collect/jvm_find.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 static int compare_pid(const void *a, const void *b)
 {
@@ -22,9 +22,8 @@ void jvm_list_all(struct jvm_list *list)
     DIR *dir = opendir("/proc");
     if (!dir) return;
     for (struct dirent *entry; (entry = readdir(dir));) {
-        char *end;
-        long pid = strtol(entry->d_name, &end, 10);
-        if (*end || pid <= 0) continue;
+        int64_t pid;
+        if (!text_to_int(entry->d_name, 1, INT32_MAX, &pid)) continue;
         struct jvm_info info = {0};
         if (jvm_proc_read((pid_t)pid, &info.proc, NULL) < 0) continue;
         int rc = jvm_proc_check_jvm(&info.proc, NULL);
@@ -112,10 +111,8 @@ static bool listens_on(pid_t pid, unsigned port)
 
 int jvm_find(const char *target, struct jvm_proc *ret_proc, struct err *err)
 {
-    char *end;
-    errno = 0;
-    long number = strtol(target[0] == ':' ? target + 1 : target, &end, 10);
-    bool is_number = end != target && !*end && !errno && number > 0 && number <= 0x7fffffff;
+    int64_t number;
+    bool is_number = text_to_int(target[0] == ':' ? target + 1 : target, 1, INT32_MAX, &number);
     if (target[0] == ':' && (!is_number || number > 65535))
         return err_set(err, ERR_INPUT, "'%s' is not a port (:8030)", target);
     if (target[0] != ':' && is_number) {

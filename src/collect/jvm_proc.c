@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/rd.h"
 
 enum { MAX_PROC_FILE_BYTES = 64 << 20 };
@@ -184,14 +185,14 @@ bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, u
 static bool is_libjvm(void *context, const char *path, uint64_t inode)
 {
     (void)context, (void)inode;
-    const char *name = strrchr(path, '/') + 1;
+    const char *name = path_base_name(path);
     return !strncmp(name, "libjvm.so", 9);
 }
 
 static bool is_openj9(void *context, const char *path, uint64_t inode)
 {
     (void)context, (void)inode;
-    return !strncmp(strrchr(path, '/') + 1, "libj9vm", 7);
+    return !strncmp(path_base_name(path), "libj9vm", 7);
 }
 
 static bool is_any(void *context, const char *path, uint64_t inode)

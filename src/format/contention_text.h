@@ -10,7 +10,7 @@
 #define FORMAT_CONTENTION_TEXT_H
 
 #include "base/err.h"
-#include "format/text.h"
+#include "base/text.h"
 
 struct contention_header {
     int64_t cycles_per_second; /* 0: not given */

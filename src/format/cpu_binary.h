@@ -8,7 +8,7 @@
 #define FORMAT_CPU_BINARY_H
 
 #include "base/err.h"
-#include "format/text.h"
+#include "base/text.h"
 
 struct cpu_header {
     unsigned word_bytes; /* 4 or 8 */

@@ -7,7 +7,7 @@
 #ifndef FORMAT_FOLDED_H
 #define FORMAT_FOLDED_H
 
-#include "format/text.h"
+#include "base/text.h"
 
 struct folded_line {
     const char *stack; /* root first, frames separated by ';'; not NUL-terminated */

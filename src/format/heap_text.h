@@ -18,7 +18,7 @@
 #define FORMAT_HEAP_TEXT_H
 
 #include "base/err.h"
-#include "format/text.h"
+#include "base/text.h"
 
 enum heap_kind { HEAP_SAMPLED, HEAP_EXACT, HEAP_GROWTH, HEAP_FRAGMENTATION, HEAP_JEMALLOC };
 

@@ -8,7 +8,7 @@
 #define FORMAT_MAPS_H
 
 #include "base/arena.h"
-#include "format/text.h"
+#include "base/text.h"
 #include "profile/profile.h"
 
 struct maps_entry {

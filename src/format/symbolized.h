@@ -10,7 +10,7 @@
 #ifndef FORMAT_SYMBOLIZED_H
 #define FORMAT_SYMBOLIZED_H
 
-#include "format/text.h"
+#include "base/text.h"
 
 struct symbolized {
     struct piece binary; /* empty: not said */

@@ -9,6 +9,7 @@
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/text.h"
 
 struct profile *profile_new(void)
 {
@@ -153,9 +154,9 @@ size_t profile_default_sample_index(const struct profile *p)
 
 int profile_sample_index(const struct profile *p, const char *name)
 {
-    char *end;
-    long number = strtol(name, &end, 10);
-    if (*name && !*end) return number >= 0 && (size_t)number < p->n_sample_types ? (int)number : -1;
+    int64_t number;
+    if (text_to_int(name, INT64_MIN, INT64_MAX, &number))
+        return number >= 0 && (size_t)number < p->n_sample_types ? (int)number : -1;
     for (int pass = 0; pass < 2; pass++) {
         const char *wanted = name;
         if (pass == 1) {

@@ -12,6 +12,7 @@
 
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "profile/unit.h"
 #include "report/graph_int.h"
 
@@ -567,8 +568,7 @@ void node_info_print(const struct profile *p, const struct node_info *info, cons
     } else if (*name) {
         /* said already */
     } else if (info->object) {
-        const char *object = profile_text(p, info->object), *slash = strrchr(object, '/');
-        buf_printf(out, "%s[%s]", before, slash && slash[1] ? slash + 1 : object);
+        buf_printf(out, "%s[%s]", before, path_base_name(profile_text(p, info->object)));
     } else {
         buf_printf(out, "%s<unknown>", before);
     }

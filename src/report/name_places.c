@@ -6,6 +6,7 @@
 
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/path.h"
 
 struct object {
     bool is_sought;
@@ -36,7 +37,7 @@ void profile_name_places(struct profile *p, struct symbolizer *s)
         struct location *l = &p->locations[i];
         if (l->n_lines || !l->address || !l->mapping || l->mapping > p->n_mappings) continue;
         const struct mapping *m = &p->mappings[l->mapping - 1];
-        const char *file = profile_text(p, m->filename), *slash = strrchr(file, '/');
+        const char *file = profile_text(p, m->filename);
         if (!is_file(file) || l->address < m->start || (m->limit && l->address >= m->limit)) continue;
         uint64_t offset = l->address - m->start + m->file_offset, start;
         struct symbol_object *o = object_of(p, m, s, &objects[l->mapping - 1]);
@@ -46,8 +47,7 @@ void profile_name_places(struct profile *p, struct symbolizer *s)
                 offset -= inside - start;
         }
         char text[300];
-        snprintf(text, sizeof text, "%.250s+0x%llx", slash && slash[1] ? slash + 1 : file,
-                 (unsigned long long)offset);
+        snprintf(text, sizeof text, "%.250s+0x%llx", path_base_name(file), (unsigned long long)offset);
         bool is_new;
         uint32_t name = profile_cstr(p, text), *slot = idmap_slot(&functions, name, &is_new);
         if (is_new) *slot = profile_add_function(p, name, name, 0, 0);

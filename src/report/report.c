@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "profile/filter.h"
 #include "report/report_int.h"
 #include "report/source.h"
@@ -268,12 +269,6 @@ static int choose_sample(struct report *r, struct err *err)
     return 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 const char *report_unit_of_key(struct report *r, uint32_t key)
 {
     struct profile *p = r->p;
@@ -316,8 +311,9 @@ static int report_begin(struct report *r, struct profile *p, const struct report
     if (rc) return rc;
     r->ratio = 1 / r->o.divide_by;
     r->output_unit = r->o.unit;
-    r->title =
-        p->n_mappings && p->mappings[0].filename ? base_name(profile_text(p, p->mappings[0].filename)) : "";
+    r->title = p->n_mappings && p->mappings[0].filename
+                   ? path_base_name(profile_text(p, p->mappings[0].filename))
+                   : "";
     describe_filters(&r->o, &r->filters);
     r->total = compute_total(p, r->sample_index, r->o.mean);
     if (!r->o.relative_percentages) rc = apply_filters(&r->o, p, err);
@@ -498,7 +494,7 @@ void report_profile_lines(struct report *r, struct buf *out)
     char value[UNIT_LABEL_BYTES], percent[16];
     if (p->n_mappings) {
         if (p->mappings[0].filename)
-            buf_printf(out, "File: %s\n", base_name(profile_text(p, p->mappings[0].filename)));
+            buf_printf(out, "File: %s\n", path_base_name(profile_text(p, p->mappings[0].filename)));
         if (p->mappings[0].build_id)
             buf_printf(out, "Build ID: %s\n", profile_text(p, p->mappings[0].build_id));
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "report/disassembly.h"
 #include "report/report_int.h"
 #include "report/simple_names.h"
@@ -160,12 +161,6 @@ static const char *value_or_dot(const struct report *r, int64_t value, char into
     return value ? report_value(r, value, into) : ".";
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 struct weight {
     int64_t flat, cum;
 };
@@ -207,7 +202,7 @@ static int disassemble_routine(struct report *r, const struct routine *routine, 
             file = in->file;
             line = in->line;
             if (*function) buf_printf(&where, "%s ", function);
-            if (*file) buf_str(&where, base_name(file));
+            if (*file) buf_str(&where, path_base_name(file));
             if (*file && line) buf_printf(&where, ":%lld", (long long)line);
         }
         bool is_short = strlen(in->text) < 40;
@@ -280,7 +275,7 @@ static void web_instructions(struct report *r, const struct routine *routine, co
         const struct instruction *in = &d->items[i];
         struct weight w =
             take_weight(routine, &at, i + 1 < d->n_items ? d->items[i + 1].address : UINT64_MAX);
-        if (in->line != line || strcmp(base_name(in->file), base_name(file))) continue;
+        if (in->line != line || strcmp(path_base_name(in->file), path_base_name(file))) continue;
         buf_printf(out, "%10s %10s          %10llx: ", value_or_dot(r, w.flat, flat_text),
                    value_or_dot(r, w.cum, cum_text), (unsigned long long)in->address);
         buf_xml(out, in->text, strlen(in->text));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "report/report_int.h"
 
 enum { MAX_NODELETS = 4 };
@@ -66,8 +67,7 @@ static void multiline_name(const struct graph *g, const struct node_info *info, 
     replace_all(&escaped, "::", "\\n");
     replace_all(&escaped, "[...]", "[\xe2\x80\xa6]"); /* Go's type parameters keep their dots */
     replace_all(&escaped, ".", "\\n");
-    const char *file = profile_text(g->p, info->file), *slash = strrchr(file, '/');
-    if (slash && slash[1]) file = slash + 1;
+    const char *file = path_base_name(profile_text(g->p, info->file));
     node_info_print(g->p, info, buf_cstr(&escaped), file, "\\n", out);
     buf_str(out, "\\n");
     buf_free(&short_name);

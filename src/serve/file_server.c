@@ -39,7 +39,6 @@ int file_server_start(const struct file_server_options *o, struct file_server **
         return bad;
     }
     s->binary = o->binary ? mem_strdup(o->binary) : NULL;
-    site->version = o->version;
     site->started_ms = clock_wall_ns() / 1000000;
     site->events = events_new();
     site->sessions = sessions_new();

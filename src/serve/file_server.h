@@ -12,8 +12,7 @@ struct file_server;
 
 struct file_server_options {
     const char *host;
-    int port; /* 0: any */
-    const char *version;
+    int port;                  /* 0: any */
     const char *binary;        /* of the main mapping; may be NULL */
     const char *const *search; /* folders with binaries, NULL-ended; may be NULL */
 };

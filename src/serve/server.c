@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/listen_on.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "serve/http/api.h"
 #include "serve/http/site.h"
 #include "serve/mysql/mysql_server.h"
@@ -99,11 +100,10 @@ static void say_own_version(struct site *site)
 {
     struct cluster_node *nodes;
     size_t n = cluster_nodes(site->cluster, ~0u, &nodes);
-    char version[64];
-    snprintf(version, sizeof version, "procprof/%s", site->version ? site->version : "");
     for (size_t i = 0; i < n; i++)
         if (nodes[i].is_self)
-            cluster_node_state(site->cluster, nodes[i].id, true, site->started_ms, version, "");
+            cluster_node_state(site->cluster, nodes[i].id, true, site->started_ms,
+                               "procprof/" PROCPROF_VERSION, "");
     mem_free(nodes);
 }
 
@@ -305,7 +305,6 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
     set_log_level(conf_text(conf, CONF_LOG_LEVEL));
     more_files();
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    site->version = o->version;
     site->agent_token = o->agent_token && *o->agent_token ? mem_strdup(o->agent_token) : NULL;
     site->started_ms = clock_wall_ns() / 1000000;
     site->events = events_new();

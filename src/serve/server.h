@@ -11,8 +11,7 @@ struct server;
 
 struct server_options {
     const char *data_dir; /* never NULL */
-    const char *version;
-    bool has_be_conf; /* be.conf was given: its backend is a node, its sys_log_dir holds its profiles */
+    bool has_be_conf;     /* be.conf was given: its backend is a node, its sys_log_dir holds its profiles */
     bool durable;
     const char *agent_token; /* another procprof that shows it may look and collect; NULL: none */
 };

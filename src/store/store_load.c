@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "store/store_int.h"
 
 struct found { /* a file of the right name */
@@ -181,9 +182,8 @@ static void find_folders(struct store *s)
     DIR *d = opendir(s->dir);
     if (!d) return;
     for (struct dirent *e; (e = readdir(d));) {
-        char *end;
-        long node = strtol(e->d_name, &end, 10);
-        if (end == e->d_name || *end || node <= 0 || node > INT32_MAX) continue;
+        int64_t node;
+        if (!text_to_int(e->d_name, 1, INT32_MAX, &node)) continue;
         bool known = false;
         for (size_t i = 0; i < s->n_folders; i++) known |= s->folders[i].node == node;
         struct stat st;

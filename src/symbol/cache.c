@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #define DEFAULT_MAX_BYTES ((uint64_t)4 << 30)
 #define MAX_FILE_BYTES    ((size_t)8 << 30)
@@ -48,7 +49,7 @@ void symbol_cache_free(struct symbol_cache *cache)
 
 static bool is_id(const char *id)
 {
-    size_t n = strspn(id, "0123456789abcdef");
+    size_t n = strspn(id, TEXT_HEX_DIGITS);
     return n >= 8 && n <= 128 && !id[n];
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "symbol/cache.h"
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/dwarf/scope.h"
@@ -143,12 +144,6 @@ static char *root_of(const char *path)
     return mem_strdup("");
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Opens path if it is the build that is asked for ("" or NULL: any). Takes path over. */
 static struct elf *try_file(char *path, const char *build_id, struct err *err)
 {
@@ -190,8 +185,8 @@ static int open_elf(struct symbol_object *o, const char *path, const char *build
     if (!o->elf && clean && *clean) o->elf = try_file(mem_strdup(clean), build_id, &first);
     for (const char *const *p = places.search; p && *p && !o->elf && clean; p++) {
         if (build_id && *build_id)
-            o->elf = try_file(mem_printf("%s/%s/%s", *p, build_id, base_name(clean)), build_id, NULL);
-        if (!o->elf) o->elf = try_file(mem_printf("%s/%s", *p, base_name(clean)), build_id, NULL);
+            o->elf = try_file(mem_printf("%s/%s/%s", *p, build_id, path_base_name(clean)), build_id, NULL);
+        if (!o->elf) o->elf = try_file(mem_printf("%s/%s", *p, path_base_name(clean)), build_id, NULL);
         if (!o->elf) o->elf = try_file(mem_printf("%s/%s", *p, clean), build_id, NULL);
     }
     if (!o->elf && build_id && *build_id) {
@@ -260,8 +255,8 @@ static int object_open(struct symbol_object *o, const char *path, const char *bu
     if (path && is_kernel_name(path)) {
         o->kind = OBJECT_KERNEL;
         rc = read_text(o, "/proc/kallsyms", err);
-    } else if (path && sscanf(base_name(path), "perf-%*[0-9].map%n", &n) == 0 && n > 0 &&
-               !base_name(path)[n]) {
+    } else if (path && sscanf(path_base_name(path), "perf-%*[0-9].map%n", &n) == 0 && n > 0 &&
+               !path_base_name(path)[n]) {
         o->kind = OBJECT_PERF_MAP;
         rc = read_text(o, path, err);
     } else if (path && (!strcmp(path, "[vdso]") || !strcmp(path, "linux-vdso.so.1"))) {

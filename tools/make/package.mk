@@ -8,7 +8,7 @@
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 ZSHDIR     ?= $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
 UNITDIR    ?= $(if $(filter /usr,$(PREFIX)),/lib/systemd/system,$(PREFIX)/lib/systemd/system)
-VERSION    := $(shell sed -n 's/^.define PROCPROF_VERSION "\(.*\)"/\1/p' src/cmd/command.h)
+VERSION    := $(shell sed -n 's/^.define PROCPROF_VERSION "\(.*\)"/\1/p' src/base/version.h)
 TREE        = $(DESTDIR)$(PREFIX)
 
 GENERATED = $(B)/package/procprof.bash $(B)/package/_procprof $(B)/package/procprof.1 $(B)/package/procprof.conf.5

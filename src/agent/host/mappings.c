@@ -11,6 +11,7 @@
 
 #include "agent/host/own_memory.h"
 #include "base/rd.h"
+#include "base/text.h"
 
 static int read_whole(const char *path, struct pages_buf *into)
 {
@@ -51,7 +52,7 @@ static void read_build_id(uintptr_t base, char hex[41])
                           *id = rd_bytes(&r, (size_bytes + 3) & ~3u);
             if (r.bad || !name || !id) break;
             if (type != NT_GNU_BUILD_ID || name_size != 4 || memcmp(name, "GNU", 4)) continue;
-            for (uint32_t k = 0; k < size_bytes && k < 20; k++) snprintf(hex + 2 * k, 3, "%02x", id[k]);
+            text_hex(id, size_bytes < 20 ? size_bytes : 20, hex);
             return;
         }
     }

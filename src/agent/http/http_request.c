@@ -4,13 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
+#include "base/text.h"
 
 struct span {
     const char *p;
@@ -59,9 +53,9 @@ static int parse_target(struct span target, struct http_request *r)
         char c = target.p[at];
         if (c == '#') break;
         if (c == '%') {
-            if (at + 2 >= target.n || hex_digit(target.p[at + 1]) < 0 || hex_digit(target.p[at + 2]) < 0)
-                return 400;
-            c = (char)(hex_digit(target.p[at + 1]) * 16 + hex_digit(target.p[at + 2]));
+            int byte = text_percent_byte(target.p + at, target.n - at);
+            if (byte < 0) return 400;
+            c = (char)byte;
             at += 2;
         }
         if ((unsigned char)c < 0x20 || c == 0x7f) return 400;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/sample/capture.h"
+#include "base/text.h"
 
 /* The linker gathers what KIND_REGISTER put into the section. Weak: a library without kinds still links. */
 extern const struct kind *const __start_procprof_kinds[] __attribute__((weak, visibility("hidden")));
@@ -38,14 +39,6 @@ unsigned kind_number(const struct kind *kind)
     return KINDS_MAX - 1;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 bool kind_query(const char *query, const char *name, char *value, size_t size)
 {
     size_t length = strlen(name), n = 0;
@@ -61,8 +54,9 @@ bool kind_query(const char *query, const char *name, char *value, size_t size)
     if (*at == '=') at++;
     for (; *at && *at != '&' && n + 1 < size; at++) {
         char c = *at == '+' ? ' ' : *at;
-        if (c == '%' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0) {
-            c = (char)(hex_digit(at[1]) * 16 + hex_digit(at[2]));
+        int byte = text_percent_byte(at, strnlen(at, 3));
+        if (byte >= 0) {
+            c = (char)byte;
             at += 2;
         }
         if (c == 0) break;

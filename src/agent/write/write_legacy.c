@@ -4,6 +4,7 @@
 
 #include "agent/host/mappings.h"
 #include "agent/write/output.h"
+#include "base/text.h"
 
 static void put_word(struct pages_buf *b, uintptr_t word)
 {
@@ -14,7 +15,7 @@ static void put_hex(struct pages_buf *b, uintptr_t value)
 {
     char text[20];
     unsigned at = sizeof text;
-    do text[--at] = "0123456789abcdef"[value & 15];
+    do text[--at] = TEXT_HEX_DIGITS[value & 15];
     while (value >>= 4);
     text[--at] = 'x';
     text[--at] = '0';

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/version.h"
 #include "cmd/command.h"
 #include "cmd/jeprof/jeprof_options.h"
 #include "cmd/jeprof/jeprof_remote.h"

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 
 enum kind { SWITCH, NEGATABLE, TEXT, WHOLE, NUMBER };
 
@@ -120,16 +121,17 @@ static int find(const char *name, size_t len, struct found *ret_found, struct er
 static int set_value(struct jeprof_options *o, const struct known *k, const char *value, struct err *err)
 {
     void *at = (char *)o + k->offset;
-    char *end = NULL;
+    char *end;
+    bool good = true;
     if (k->kind == TEXT) {
         *(const char **)at = value;
-        return 0;
-    }
-    if (k->kind == WHOLE)
-        *(int64_t *)at = strtoll(value, &end, 10);
-    else
+    } else if (k->kind == WHOLE) {
+        good = text_to_int(value, INT64_MIN, INT64_MAX, at);
+    } else {
         *(double *)at = strtod(value, &end);
-    if (end == value || *end)
+        good = end != value && !*end;
+    }
+    if (!good)
         return err_set(err, ERR_INPUT, "Value \"%s\" invalid for option %s (%s expected)", value, k->name,
                        k->kind == WHOLE ? "number" : "real number");
     return 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/unpack.h"
 #include "format/contention_text.h"
 #include "format/cpu_binary.h"
@@ -362,12 +363,6 @@ static void add_profile(struct jeprof_profile *p, const struct profile *from, co
 
 /* ---- from addresses to places ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The entry of the map that is the program: the same file, the same name, or the first that is no library. */
 static const struct maps_entry *find_main(const struct maps *maps, const char *program)
 {
@@ -379,8 +374,8 @@ static const struct maps_entry *find_main(const struct maps *maps, const char *p
             free(real);
             return e;
         }
-        if (!same_name && !strcmp(base_name(e->file), base_name(program))) same_name = e;
-        if (!first && e->file[0] == '/' && !strstr(base_name(e->file), ".so")) first = e;
+        if (!same_name && !strcmp(path_base_name(e->file), path_base_name(program))) same_name = e;
+        if (!first && e->file[0] == '/' && !strstr(path_base_name(e->file), ".so")) first = e;
     }
     free(real);
     return same_name ? same_name : first;

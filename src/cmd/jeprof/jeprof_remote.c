@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "collect/fetch.h"
 
 /* Servers tell the readers of the old formats by curl's name: it is what jeprof runs. */
@@ -70,7 +71,7 @@ static char *path_for_copy(const struct jeprof_url *url, const char *program)
     const char *set = getenv("JEPROF_TMPDIR"), *home = getenv("HOME");
     char *folder = set && *set ? mem_strdup(set) : home && *home ? mem_printf("%s/jeprof", home) : NULL;
     if (!folder) return NULL;
-    const char *name = program && strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+    const char *name = program ? path_base_name(program) : NULL;
     bool is_cpu = !strncmp(url->service, "/pprof/profile", 14);
     char *path = mem_printf("%s/%s.%lld.%s%s", folder, name && *name ? name : "unknown",
                             (long long)time(NULL), url->host, is_cpu ? "" : url->service);
@@ -153,18 +154,6 @@ char *jeprof_fetch_program(const struct jeprof_url *url)
     return program;
 }
 
-static void put_escaped(struct buf *out, const char *text)
-{
-    for (; *text; text++) {
-        bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-                     (*text >= '0' && *text <= '9') || strchr("-_.!~*'()", *text);
-        if (plain)
-            buf_char(out, *text);
-        else
-            buf_printf(out, "%%%02x", (unsigned char)*text);
-    }
-}
-
 static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -188,11 +177,11 @@ int jeprof_fetch_names(const struct jeprof_url *url, const struct jeprof_options
     buf_printf(&where, "%s/pprof/symbol", url->base);
     if (*options->retain) {
         buf_str(&where, "?retain=");
-        put_escaped(&where, options->retain);
+        buf_url(&where, options->retain);
     }
     if (*options->exclude) {
         buf_printf(&where, "%cexclude=", *options->retain ? '&' : '?');
-        put_escaped(&where, options->exclude);
+        buf_url(&where, options->exclude);
     }
     struct fetch_options how = {.user_agent = user_agent, .post_body = buf_cstr(&body), .timeout_s = 600};
     struct bytes answer = {0};

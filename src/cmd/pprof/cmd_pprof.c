@@ -12,6 +12,8 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/load.h"
 #include "cmd/options.h"
@@ -128,7 +130,6 @@ static const struct plain_flag *find_plain(const char *name)
 static int set_plain(struct arguments *a, const struct plain_flag *f, const char *value, struct err *err)
 {
     void *at = (char *)a + f->offset;
-    char *end;
     switch (f->kind) {
     case PLAIN_BOOL:
         if (!pprof_parse_bool(value, at))
@@ -138,11 +139,10 @@ static int set_plain(struct arguments *a, const struct plain_flag *f, const char
         *(const char **)at = value;
         return 0;
     case PLAIN_INT:
-        *(int64_t *)at = strtoll(value, &end, 10);
-        return end == value || *end
-                   ? err_set(err, ERR_INPUT, "invalid value \"%s\" for flag -%s: not a whole number", value,
-                             f->name)
-                   : 0;
+        return text_to_int(value, INT64_MIN, INT64_MAX, at)
+                   ? 0
+                   : err_set(err, ERR_INPUT, "invalid value \"%s\" for flag -%s: not a whole number", value,
+                             f->name);
     case PLAIN_LIST: {
         struct option_list *list = at;
         if (*value) option_list_add(list, value);
@@ -297,10 +297,9 @@ static void save_remote(const struct profile *p)
     if (file_make_dirs(where, 0755, &err)) {
         fprintf(stderr, "Could not use temp dir %s: %s\n", where, err.text);
     } else {
-        const char *file = p->n_mappings ? profile_text(p, p->mappings[0].filename) : "",
-                   *slash = strrchr(file, '/');
+        const char *file = p->n_mappings ? path_base_name(profile_text(p, p->mappings[0].filename)) : "";
         buf_str(&name, "pprof.");
-        if (*file) buf_printf(&name, "%s.", slash ? slash + 1 : file);
+        if (*file) buf_printf(&name, "%s.", file);
         for (size_t i = 0; i < p->n_sample_types; i++)
             buf_printf(&name, "%s.", profile_text(p, p->sample_types[i].type));
         struct buf packed = {0};

@@ -1,12 +1,12 @@
 /* pprof_config.c - see pprof_config.h. One table drives flags, shell variables, completion and help. */
 #include "cmd/pprof/pprof_config.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #define IN(field)     offsetof(struct pprof_config, field)
 #define REPORT(field) offsetof(struct pprof_config, report.field)
@@ -173,7 +173,6 @@ int pprof_config_set(struct pprof_config *c, const char *name, const char *value
     if (!f) return err_set(err, ERR_INPUT, "unknown config field \"%s\"", name);
     void *at = (char *)c + f->offset;
     char *end;
-    errno = 0;
     if (by_choice) {
         if (!pprof_parse_bool(value, &yes) || !yes)
             return err_set(err, ERR_INPUT, "unknown config field \"%s\"", name);
@@ -184,13 +183,10 @@ int pprof_config_set(struct pprof_config *c, const char *name, const char *value
         if (!pprof_parse_bool(value, at))
             return err_set(err, ERR_INPUT, "illegal value \"%s\" for bool variable", value);
         return 0;
-    case FIELD_INT: {
-        long long v = strtoll(value, &end, 10);
-        if (end == value || *end || errno)
+    case FIELD_INT:
+        if (!text_to_int(value, INT64_MIN, INT64_MAX, at))
             return err_set(err, ERR_INPUT, "%s: \"%s\" is not a whole number", name, value);
-        *(int64_t *)at = v;
         return 0;
-    }
     case FIELD_NUMBER: {
         double v = strtod(value, &end);
         if (end == value || *end) return err_set(err, ERR_INPUT, "%s: \"%s\" is not a number", name, value);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cmd/pprof/pprof_run.h"
 #include "profile/filter.h"
 
@@ -124,14 +125,6 @@ static void print_help(const char *topic)
     buf_free(&text);
 }
 
-static char *trim(char *text)
-{
-    while (isspace((unsigned char)*text)) text++;
-    size_t n = strlen(text);
-    while (n && isspace((unsigned char)text[n - 1])) text[--n] = '\0';
-    return text;
-}
-
 /* Lasts as long as the shell. */
 static char *keep(struct shell *s, char *text)
 {
@@ -142,13 +135,13 @@ static char *keep(struct shell *s, char *text)
 static bool assign(struct shell *s, char *line)
 {
     char *equals = strchr(line, '='),
-         *name = trim(keep(s, mem_strndup(line, equals ? (size_t)(equals - line) : strlen(line))));
+         *name = text_trim(keep(s, mem_strndup(line, equals ? (size_t)(equals - line) : strlen(line))));
     bool by_choice;
     const struct pprof_field *f = pprof_find_field(name, &by_choice);
     if (!f) return false;
     char *value = keep(s, mem_strdup(equals ? equals + 1 : "")), *comment = strstr(value, "//:");
     if (comment) *comment = '\0';
-    value = trim(value);
+    value = text_trim(value);
     struct err err;
     if (!equals && f->kind != FIELD_BOOL && !by_choice) {
         fprintf(stderr, "please specify a value, e.g. %s=<val>\n", name);
@@ -204,11 +197,8 @@ static void run_command(struct shell *s, char *line)
     }
     char *focus = keep(s, mem_strdup("")), *ignore = keep(s, mem_strdup(""));
     for (; i < n; i++) {
-        char *end;
-        long long count = strtoll(words[i], &end, 10);
-        if (!*end && end != words[i]) {
-            config.report.nodecount = count;
-        } else if (words[i][0] == '>') {
+        if (text_to_int(words[i], INT64_MIN, INT64_MAX, &config.report.nodecount)) continue;
+        if (words[i][0] == '>') {
             const char *file = words[i] + 1;
             if (!*file && i + 1 < n) file = words[++i];
             if (!*file) {
@@ -300,7 +290,7 @@ int pprof_shell(struct profile *p, struct pprof_config *config, struct symbolize
     }
     greet(&s);
     for (char *line; (line = read_line(interactive)); free(line)) {
-        char *text = trim(line);
+        char *text = text_trim(line);
         if (!*text) continue;
         if (interactive) add_history(text);
         if (!strcmp(text, "q") || !strcmp(text, "quit") || !strcmp(text, "exit")) {
@@ -310,7 +300,7 @@ int pprof_shell(struct profile *p, struct pprof_config *config, struct symbolize
         if (!strcmp(text, "o") || !strcmp(text, "options"))
             print_options(&s);
         else if (!strcmp(text, "help") || !strncmp(text, "help ", 5))
-            print_help(trim(text + 4));
+            print_help(text_trim(text + 4));
         else if (!shortcut(&s, text) && !assign(&s, text))
             run_command(&s, text);
         fflush(stdout);

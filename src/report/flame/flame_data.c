@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "report/flame/flame_sort.h"
 
@@ -54,12 +55,6 @@ static int64_t add_saturated(int64_t a, int64_t b)
     return sum == INT64_MIN ? INT64_MIN + 1 : sum; /* |x| always exists */
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The functions of a location, outermost first, appended to *list. */
 struct function_list {
     uint32_t *items;
@@ -89,7 +84,7 @@ static void list_location(struct tree *t, const struct profile *p, size_t index,
     if (l->n_lines == 0) {
         char text[300];
         int len = *module ? snprintf(text, sizeof text, "0x%llx [%.200s]", (unsigned long long)l->address,
-                                     base_name(module))
+                                     path_base_name(module))
                           : snprintf(text, sizeof text, "0x%llx", (unsigned long long)l->address);
         size_t known = t->n_functions;
         uint32_t id = tree_function(t, text, (size_t)len);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/strtab.h"
 
 struct cursor {
@@ -275,13 +276,13 @@ static uint32_t *frame_names(struct profile *p, uint64_t *starts)
             if (l->n_lines) continue;
             if (!unnamed[frames[i - 1]]) {
                 char text[400];
-                const char *file = l->mapping ? profile_text(p, p->mappings[l->mapping - 1].filename) : "",
-                           *slash = strrchr(file, '/');
+                const char *file =
+                    l->mapping ? path_base_name(profile_text(p, p->mappings[l->mapping - 1].filename)) : "";
                 if (l->address)
                     snprintf(text, sizeof text, "0x%llx%s%.300s%s", (unsigned long long)l->address,
-                             *file ? " [" : "", slash ? slash + 1 : file, *file ? "]" : "");
+                             *file ? " [" : "", file, *file ? "]" : "");
                 else
-                    snprintf(text, sizeof text, "[%.300s]", *file ? (slash ? slash + 1 : file) : "unknown");
+                    snprintf(text, sizeof text, "[%.300s]", *file ? file : "unknown");
                 unnamed[frames[i - 1]] = profile_cstr(p, text);
             }
             *into++ = unnamed[frames[i - 1]];

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "profile/unit.h"
 
@@ -117,10 +118,9 @@ static void put_px(struct buf *out, double px)
 
 static void put_rgb(struct buf *out, struct rgb c)
 {
-    static const char hex[] = "0123456789abcdef";
-    char text[7] = {'#',           hex[c.r >> 4], hex[c.r & 15], hex[c.g >> 4],
-                    hex[c.g & 15], hex[c.b >> 4], hex[c.b & 15]};
-    buf_add(out, text, sizeof text);
+    char text[8] = "#";
+    text_hex((uint8_t[]){c.r, c.g, c.b}, 3, text + 1);
+    buf_add(out, text, 7);
 }
 
 static void put_percent(struct buf *out, int64_t value, int64_t total)

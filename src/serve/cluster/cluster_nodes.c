@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "serve/cluster/cluster_int.h"
 
 int cluster_nodes_load(struct cluster *c, struct err *err)
@@ -349,12 +350,7 @@ int cluster_type_set_switch(struct cluster *c, int32_t id, const char *type, boo
 
 static int parse_port(const char *text, uint16_t *ret_port, struct err *err)
 {
-    char *end;
-    long port = strtol(text, &end, 10);
-    if (end == text || *end || port < 1 || port > 65535 || !isdigit((unsigned char)*text))
-        return err_set(err, ERR_INPUT, "'%.60s' is not a port", text);
-    *ret_port = (uint16_t)port;
-    return 0;
+    return text_to_port(text, ret_port) ? 0 : err_set(err, ERR_INPUT, "'%.60s' is not a port", text);
 }
 
 static int parse_place(char *word, struct cluster_node *n, struct err *err)

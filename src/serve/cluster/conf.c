@@ -2,7 +2,6 @@
 #include "serve/cluster/conf.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 enum { CONF_MAX_FILE_BYTES = 1 << 20, CONF_MAX_VALUE_BYTES = 4096, CONF_MAX_NODES = 20000 };
 
@@ -156,14 +156,13 @@ static int set_bool(const char *value, char **ret_plain, struct err *err)
 
 static int set_int(const struct conf_key_info *info, const char *value, char **ret_plain, struct err *err)
 {
-    char *end;
-    errno = 0;
-    long long number = strtoll(value, &end, 10);
-    if (end == value || *end || errno) return err_set(err, ERR_INPUT, "'%.60s' is not a whole number", value);
+    int64_t number;
+    if (!text_to_int(value, INT64_MIN, INT64_MAX, &number))
+        return err_set(err, ERR_INPUT, "'%.60s' is not a whole number", value);
     if (number < info->min || number > info->max)
-        return err_set(err, ERR_INPUT, "%lld is not between %lld and %lld", number, (long long)info->min,
-                       (long long)info->max);
-    *ret_plain = mem_printf("%lld", number);
+        return err_set(err, ERR_INPUT, "%lld is not between %lld and %lld", (long long)number,
+                       (long long)info->min, (long long)info->max);
+    *ret_plain = mem_printf("%lld", (long long)number);
     return 0;
 }
 
@@ -312,9 +311,8 @@ static int expand(const struct reading *r, const char *text, char **ret_text, st
 
 static char *trimmed(const char *from, const char *to)
 {
-    while (from < to && isspace((unsigned char)*from)) from++;
-    while (to > from && isspace((unsigned char)to[-1])) to--;
-    return mem_strndup(from, (size_t)(to - from));
+    struct piece piece = piece_trim((struct piece){from, (size_t)(to - from)});
+    return mem_strndup(piece.s, piece.n);
 }
 
 static int take_node(struct reading *r, const char *value, struct err *err)

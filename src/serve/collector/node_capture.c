@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/pack.h"
+#include "base/text.h"
 #include "base/unpack.h"
 #include "format/format.h"
 #include "serve/collector/node_request.h"
@@ -58,19 +59,10 @@ static bool is_of_type(const struct profile *p, enum profile_type type)
     return false;
 }
 
-static void first_line(const void *data, size_t len, char *text, size_t size)
-{
-    const unsigned char *s = data;
-    size_t i = 0, n = 0;
-    while (i < len && isspace(s[i])) i++;
-    while (i < len && n + 1 < size && s[i] >= 32 && s[i] < 127) text[n++] = (char)s[i++];
-    text[n] = 0;
-}
-
 static bool looks_like_page(const void *data, size_t len, const char *content_type)
 {
     char head[32];
-    first_line(data, len, head, sizeof head);
+    text_first_line(data, len, head, sizeof head);
     return !strncasecmp(content_type, "text/html", 9) || !strncasecmp(head, "<!doctype", 9) ||
            !strncasecmp(head, "<html", 5);
 }
@@ -98,7 +90,7 @@ int capture_check(const void *data, size_t len, const char *content_type, enum p
     char line[120];
     if (!len) return err_set(err, ERR_INPUT, "the answer was empty");
     if (looks_like_page(data, len, content_type)) {
-        first_line(data, len, line, sizeof line);
+        text_first_line(data, len, line, sizeof line);
         return err_set(err, ERR_INPUT, "a web page came instead of a profile: %s", line);
     }
     struct format_options reading = {.max_bytes = MAX_UNPACKED_BYTES, .ret_format = ret_format};
@@ -107,7 +99,7 @@ int capture_check(const void *data, size_t len, const char *content_type, enum p
     int bad = format_read(data, len, "answer", &reading, &p, &why);
     if (bad) {
         bool is_text = !unpack_is_packed(data, len) && isprint(*(const unsigned char *)data);
-        first_line(data, len, line, sizeof line);
+        text_first_line(data, len, line, sizeof line);
         return is_text ? err_set(err, ERR_INPUT, "not a profile: %s", line)
                        : err_set(err, ERR_INPUT, "not a profile: %s", why.text);
     }

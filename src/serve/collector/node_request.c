@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "serve/cluster/cluster.h"
 #include "serve/collector/node_request.h"
 #include "serve/collector/node_url.h"
@@ -17,14 +18,6 @@ static size_t take(char *data, size_t size, size_t count, void *context)
     struct buf *body = context;
     buf_add(body, data, size * count);
     return body->full ? 0 : size * count;
-}
-
-static void first_line(const struct buf *body, char *text, size_t n_text)
-{
-    size_t n = 0;
-    while (n < body->len && n + 1 < n_text && (unsigned char)body->data[n] >= 32) n++;
-    memcpy(text, body->data ? body->data : "", n);
-    text[n] = 0;
 }
 
 struct cancel {
@@ -87,7 +80,7 @@ int node_request_until(struct cluster *c, int32_t id, const char *path, const ch
         bad = err_set(err, ERR_IO, "%s: %s", url, *reason ? reason : curl_easy_strerror(rc));
     } else if (status != 200) {
         char line[160];
-        first_line(&body, line, sizeof line);
+        text_first_line(body.data, body.len, line, sizeof line);
         bad = err_set(err, ERR_IO, "%s: HTTP status %ld%s%s", url, status, *line ? ": " : "", line);
     } else {
         size_t len = body.len;

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/mem.h"
+#include "base/version.h"
 #include "serve/http/api.h"
 #include "serve/http/site.h"
 #include "serve/http/web_files.h"
@@ -123,7 +124,7 @@ void api_metrics(struct http_request *q, struct http_answer *a)
     buf_printf(out,
                "# HELP procprof_build_info version of the program\n# TYPE procprof_build_info "
                "gauge\nprocprof_build_info{version=\"%s\"} 1\n",
-               site->version);
+               PROCPROF_VERSION);
     metric(out, "procprof_profiles", "gauge", "profiles kept", (double)store.n_profiles);
     metric(out, "procprof_profile_bytes", "gauge", "bytes of all profiles and what was made from them",
            (double)store.bytes);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "serve/http/api.h"
 #include "serve/http/site.h"
 
@@ -45,13 +46,7 @@ static const char *prefixed(struct http_request *q, const char *prefix, const ch
 
 static bool parse_time(const char *text, int64_t *value)
 {
-    if (!text || !*text) return true;
-    char *end;
-    errno = 0;
-    long long ms = strtoll(text, &end, 10);
-    if (errno || *end || end == text || ms < 0) return false;
-    *value = ms;
-    return true;
+    return !text || !*text || text_to_int(text, 0, INT64_MAX, value);
 }
 
 /* The nodes, type and times of a query; nodes go into *ret_nodes (mem_free). */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "serve/http/api.h"
 #include "serve/http/site.h"
 
@@ -26,7 +27,7 @@ static void session_json(struct http_request *q, struct buf *out)
         "\"file_mode\":%s}",
         csrf, q->grants & CLUSTER_LOOK ? "true" : "false",
         may_change && q->grants & CLUSTER_ACT ? "true" : "false",
-        may_change && q->grants & CLUSTER_ADMIN ? "true" : "false", site->version,
+        may_change && q->grants & CLUSTER_ADMIN ? "true" : "false", PROCPROF_VERSION,
         (long long)(clock_wall_ns() / 1000000), site->cluster ? "false" : "true");
 }
 

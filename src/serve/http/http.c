@@ -2,7 +2,6 @@
 #include "serve/http/http.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -19,6 +18,7 @@
 #include "base/listen_on.h"
 #include "base/mem.h"
 #include "base/pack.h"
+#include "base/text.h"
 #include "base/unpack.h"
 #include "serve/http/site.h"
 #include "serve/http/web_files.h"
@@ -66,14 +66,10 @@ bool http_query_int(struct http_request *q, struct http_answer *a, const char *n
 {
     const char *text = http_query(q, name);
     if (!text || !*text) return true;
-    char *end;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    if (errno || *end || end == text || number < min || number > max) {
+    if (!text_to_int(text, min, max, value)) {
         http_error(a, 400, "%s must be a number between %lld and %lld", name, (long long)min, (long long)max);
         return false;
     }
-    *value = number;
     return true;
 }
 

@@ -51,11 +51,7 @@ static void add_parameter(struct buf *to, const char *name, const char *value)
 {
     if (!value || !*value) return;
     buf_printf(to, "&%s=", name);
-    for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
-        bool plain =
-            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
-        buf_printf(to, plain ? "%c" : "%%%02X", *c);
-    }
+    buf_url(to, value);
 }
 
 /* To our page, in that view, with what is chosen. */
@@ -73,18 +69,6 @@ static void go_to_page(struct http_request *q, struct http_answer *a, const char
     a->location = buf_take(&address);
 }
 
-static void add_escaped(struct buf *out, const char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '&')
-            buf_str(out, "&amp;");
-        else if (text[i] == '<')
-            buf_str(out, "&lt;");
-        else
-            buf_char(out, text[i]);
-    }
-}
-
 static void text_page(struct http_answer *a, const char *name, const struct buf *text)
 {
     static const char *const pages[] = {"graph", "flamegraph", "top", "peek", "source", "disasm", "download"};
@@ -96,7 +80,7 @@ static void text_page(struct http_answer *a, const char *name, const struct buf 
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         buf_printf(out, "<a href=\"/ui/%s\">%s</a> ", pages[i], pages[i]);
     buf_str(out, "</p>\n<pre>");
-    add_escaped(out, text->data, text->len);
+    buf_xml(out, text->data, text->len);
     buf_str(out, "</pre>\n</body></html>\n");
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "serve/http/site.h"
 
 enum { COOKIE_BYTES = 32, LIFE_S = 24 * 3600, MAX_LOGINS = 4096 };
@@ -49,11 +50,6 @@ void sessions_free(struct sessions *s)
     mem_free(s);
 }
 
-static void hex(const unsigned char *bytes, size_t n, char *text)
-{
-    for (size_t i = 0; i < n; i++) snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-}
-
 static void drop_old(struct sessions *s, int64_t now_ns)
 {
     size_t n = 0;
@@ -67,7 +63,7 @@ void sessions_begin(struct sessions *s, struct http_request *q, struct http_answ
 {
     unsigned char bytes[COOKIE_BYTES];
     if (RAND_bytes(bytes, sizeof bytes) != 1) abort();
-    hex(bytes, sizeof bytes, q->session);
+    text_hex(bytes, sizeof bytes, q->session);
     if (user) {
         int64_t now_ns = clock_monotonic_ns();
         pthread_mutex_lock(&s->lock);
@@ -124,7 +120,7 @@ void sessions_csrf(struct sessions *s, const char *cookie, char token[33])
     if (!HMAC(EVP_sha256(), s->secret, sizeof s->secret, (const unsigned char *)cookie, strlen(cookie),
               digest, &n))
         abort();
-    hex(digest, 16, token);
+    text_hex(digest, 16, token);
 }
 
 bool sessions_csrf_matches(struct sessions *s, struct http_request *q)
@@ -152,8 +148,7 @@ static bool check_password(struct site *site, struct http_request *q, const char
 void site_identify(struct site *site, struct http_request *q)
 {
     const char *cookie = MHD_lookup_connection_value(q->connection, MHD_COOKIE_KIND, COOKIE);
-    if (cookie && strlen(cookie) == 2 * COOKIE_BYTES &&
-        strspn(cookie, "0123456789abcdef") == 2 * COOKIE_BYTES)
+    if (cookie && strlen(cookie) == 2 * COOKIE_BYTES && strspn(cookie, TEXT_HEX_DIGITS) == 2 * COOKIE_BYTES)
         snprintf(q->session, sizeof q->session, "%s", cookie);
     if (!site->cluster || !cluster_is_protected(site->cluster)) {
         q->grants = CLUSTER_LOOK | CLUSTER_ACT | CLUSTER_ADMIN;

@@ -17,7 +17,6 @@ struct site {
     struct views *views;
     struct events *events;
     struct sessions *sessions;
-    const char *version;
     char *agent_token; /* lets another procprof in as a looker; NULL: none */
     bool is_tls;
     bool any_host; /* file mode on an address that is not loopback, because somebody asked for it */

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/pack.h"
 #include "base/tar.h"
+#include "base/text.h"
 #include "base/unpack.h"
 #include "serve/collector/node_list.h"
 #include "serve/collector/node_request.h"
@@ -60,10 +61,9 @@ static bool find_node(struct http_request *q, struct http_answer *a, struct clus
     while (role < CLUSTER_N_ROLES && strncmp(text, cluster_role_name((enum cluster_role)role), 2)) role++;
     const char *place = role < CLUSTER_N_ROLES && text[2] == ':' ? text + 3 : NULL;
     const char *colon = place ? strrchr(place, ':') : NULL;
-    char host[256] = "", *end = NULL;
-    long port = colon ? strtol(colon + 1, &end, 10) : 0;
-    if (colon && colon[1] >= '0' && colon[1] <= '9' && !*end && port > 0 && port < 65536 &&
-        (size_t)(colon - place) < sizeof host) {
+    char host[256] = "";
+    uint16_t port;
+    if (colon && text_to_port(colon + 1, &port) && (size_t)(colon - place) < sizeof host) {
         memcpy(host, place, (size_t)(colon - place));
         size_t n = strlen(host);
         if (host[0] == '[' && n > 1 && host[n - 1] == ']') {
@@ -73,7 +73,7 @@ static bool find_node(struct http_request *q, struct http_answer *a, struct clus
         /* A backend may be asked for by its other name, but it must be one of ours: nothing else is ever
          * called. */
         unsigned mask = role == CLUSTER_FE ? 1 << CLUSTER_FE : 1 << CLUSTER_BE | 1 << CLUSTER_CN;
-        if (!cluster_node_find(c, mask, host, (int)port, ret_node)) return true;
+        if (!cluster_node_find(c, mask, host, port, ret_node)) return true;
     }
     http_error(a, 400, "Invalid node parameter: not a registered node");
     return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 static int set_property(struct cluster_node *node, const struct sql_property *p, struct err *err)
 {
     struct {
@@ -16,12 +17,9 @@ static int set_property(struct cluster_node *node, const struct sql_property *p,
                  {"edit_log_port", &node->edit_log_port}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         if (strcasecmp(ports[i].key, p->key)) continue;
-        char *end;
-        long port = strtol(p->value, &end, 10);
-        if (end == p->value || *end || port < 1 || port > 65535)
+        if (!text_to_port(p->value, ports[i].port))
             return err_set(err, ERR_INPUT, "property \"%s\" must be a port (1 to 65535), not \"%.40s\"",
                            p->key, p->value);
-        *ports[i].port = (uint16_t)port;
         return 0;
     }
     struct {
@@ -39,9 +37,8 @@ static int set_property(struct cluster_node *node, const struct sql_property *p,
         return 0;
     }
     if (!strcasecmp(p->key, "pid")) {
-        char *end;
-        long pid = strtol(p->value, &end, 10);
-        if (end == p->value || *end || pid < 1 || pid > INT32_MAX)
+        int64_t pid;
+        if (!text_to_int(p->value, 1, INT32_MAX, &pid))
             return err_set(err, ERR_INPUT, "property \"pid\" must be a process id, not \"%.40s\"", p->value);
         node->jvm_pid = (int32_t)pid;
         return 0;

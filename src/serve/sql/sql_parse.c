@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "serve/sql/sql_parser.h"
 
 /* ---- steps ---- */
@@ -453,10 +454,9 @@ static void parse_addresses(struct sql_parser *p, struct sql_statement *s)
         size_t before = p->at;
         const char *text = sql_expect_string(p, "'host:port'");
         const char *colon = strrchr(text, ':');
-        char *end = NULL;
-        long port = colon ? strtol(colon + 1, &end, 10) : 0;
+        uint16_t port = 0;
         bool bracketed = *text == '[' && colon && colon > text + 1 && colon[-1] == ']';
-        if (!p->rc && (!colon || colon == text || !colon[1] || *end || port < 1 || port > 65535 ||
+        if (!p->rc && (!colon || colon == text || !text_to_port(colon + 1, &port) ||
                        (!bracketed && memchr(text, ':', (size_t)(colon - text))))) {
             p->at = before;
             sql_unexpected(p, "'host:port' (an IPv6 address in brackets)");
@@ -464,7 +464,7 @@ static void parse_addresses(struct sql_parser *p, struct sql_statement *s)
         if (p->rc) break;
         const char *host = bracketed ? arena_strndup(p->arena, text + 1, (size_t)(colon - text) - 2)
                                      : arena_strndup(p->arena, text, (size_t)(colon - text));
-        *VEC_PUSH(addresses, s->n_addresses, cap) = (struct sql_address){.host = host, .port = (int)port};
+        *VEC_PUSH(addresses, s->n_addresses, cap) = (struct sql_address){.host = host, .port = port};
     } while (s->n_addresses < SQL_MAX_LIST && sql_accept(p, ","));
     s->addresses = arena_array(p->arena, s->n_addresses + 1, sizeof *addresses);
     if (s->n_addresses) memcpy(s->addresses, addresses, s->n_addresses * sizeof *addresses);

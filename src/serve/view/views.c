@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pack.h"
 #include "base/tar.h"
+#include "base/text.h"
 #include "format/format.h"
 #include "profile/compat.h"
 #include "profile/filter.h"
@@ -353,7 +354,7 @@ void view_tag(const struct view_request *r, char tag[33])
     if (r->function) EVP_DigestUpdate(h, r->function, strlen(r->function) + 1);
     EVP_DigestFinal_ex(h, digest, NULL);
     EVP_MD_CTX_free(h);
-    for (int i = 0; i < 16; i++) snprintf(tag + 2 * i, 3, "%02x", digest[i]);
+    text_hex(digest, 16, tag);
 }
 
 static void unlink_view(struct views *v, struct view *view)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "symbol/dwarf/dwarf_int.h"
 
 struct contribution { /* where the parts of one unit stand in a package */
@@ -20,18 +21,6 @@ static struct elf *try_elf(char *path)
     return elf;
 }
 
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup(".");
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static struct dwarf_file *open_package(struct dwarf *d)
 {
     if (d->dwp_sought) return d->dwp;
@@ -40,7 +29,7 @@ static struct dwarf_file *open_package(struct dwarf *d)
     struct elf *elf = try_elf(mem_printf("%s.dwp", d->main->elf->path));
     if (!elf && real) elf = try_elf(mem_printf("%s.dwp", real));
     for (const char *const *p = d->places.search; p && *p && !elf; p++)
-        elf = try_elf(mem_printf("%s/%s.dwp", *p, base_name(d->main->elf->path)));
+        elf = try_elf(mem_printf("%s/%s.dwp", *p, path_base_name(d->main->elf->path)));
     free(real);
     if (elf) d->dwp = dwarf_file_open(d, elf, true, true, NULL);
     return d->dwp;
@@ -98,13 +87,13 @@ static struct elf *open_loose(struct dwarf *d, const struct unit *u)
     struct elf *elf = name[0] == '/' ? try_elf(mem_printf("%s%s", root, name))
                       : dir          ? try_elf(mem_printf("%s%s/%s", root, dir, name))
                                      : NULL;
-    char *folder = folder_of(d->main->elf->path);
+    char *folder = path_folder(d->main->elf->path);
     if (!elf && name[0] != '/') elf = try_elf(mem_printf("%s/%s", folder, name));
-    if (!elf) elf = try_elf(mem_printf("%s/%s", folder, base_name(name)));
+    if (!elf) elf = try_elf(mem_printf("%s/%s", folder, path_base_name(name)));
     mem_free(folder);
     for (const char *const *p = d->places.search; p && *p && !elf; p++) {
         elf = try_elf(mem_printf("%s/%s", *p, name));
-        if (!elf) elf = try_elf(mem_printf("%s/%s", *p, base_name(name)));
+        if (!elf) elf = try_elf(mem_printf("%s/%s", *p, path_base_name(name)));
     }
     return elf;
 }

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/rd.h"
+#include "base/text.h"
 #include "symbol/elf/debuginfod.h"
 
 #define MAX_MINI_BYTES ((uint64_t)1 << 30)
@@ -61,12 +63,6 @@ struct elf *debugfile_by_build_id(const struct debugfile_places *places, const c
     return elf;
 }
 
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? mem_strndup(path, (size_t)(slash - path)) : mem_strdup(".");
-}
-
 /* The name in .gnu_debuglink, and the CRC-32 behind it (aligned to four). NULL when there is none. */
 static const char *read_debuglink(const struct elf *elf, uint32_t *ret_crc)
 {
@@ -101,7 +97,7 @@ static struct elf *find_by_link(const struct elf *elf, const struct debugfile_pl
     const char *name = read_debuglink(elf, &crc);
     if (!name) return NULL;
     char *real = realpath(elf->path, NULL);
-    char *folder = folder_of(real ? real : elf->path);
+    char *folder = path_folder(real ? real : elf->path);
     size_t n_root = strlen(places->root);
     const char *inside = n_root && !strncmp(folder, places->root, n_root) ? folder + n_root : folder;
     struct elf *found = try_link(mem_printf("%s/%s", folder, name), elf, crc);
@@ -123,7 +119,7 @@ static struct elf *find_by_link(const struct elf *elf, const struct debugfile_pl
 /* A tree of programs and debug files that was copied as a whole has .build-id beside the program. */
 static struct elf *find_beside(const struct elf *elf)
 {
-    char *folder = folder_of(elf->path);
+    char *folder = path_folder(elf->path);
     struct elf *found =
         try_open(mem_printf("%s/.build-id/%.2s/%s.debug", folder, elf->build_id, elf->build_id + 2),
                  elf->build_id, true);
@@ -154,18 +150,18 @@ struct elf *debugfile_find_alt(const struct elf *elf, const struct debugfile_pla
     size_t n_id = rd_left(&r);
     if (!name || !*name || n_id > 64) return NULL;
     char id[129] = "";
-    for (size_t i = 0; i < n_id; i++) snprintf(id + 2 * i, 3, "%02x", r.p[i]);
+    text_hex(r.p, n_id, id);
     struct elf *found = NULL;
     if (name[0] == '/') {
         found = try_open(mem_printf("%s%s", places->root, name), id, true);
     } else {
         char *real = realpath(elf->path, NULL);
-        char *folder = folder_of(real ? real : elf->path);
+        char *folder = path_folder(real ? real : elf->path);
         found = try_open(mem_printf("%s/%s", folder, name), id, true);
         mem_free(folder);
         free(real);
     }
-    const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    const char *base = path_base_name(name);
     for (const char *const *p = places->search; p && *p && !found; p++)
         found = try_open(mem_printf("%s/%s", *p, base), id, true);
     for (const char *const *p = system_places; *p && !found; p++)

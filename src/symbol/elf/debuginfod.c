@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 enum { DEFAULT_TIMEOUT_S = 90, MISS_VALID_S = 600 };
 
@@ -116,7 +117,7 @@ char *debuginfod_fetch(const char *id, const char *kind)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     const char *urls = getenv("DEBUGINFOD_URLS");
-    if (!urls || !urls[strspn(urls, " \t\n")] || strspn(id, "0123456789abcdef") != strlen(id)) return NULL;
+    if (!urls || !urls[strspn(urls, " \t\n")] || strspn(id, TEXT_HEX_DIGITS) != strlen(id)) return NULL;
     char *cache = cache_dir();
     if (!cache) return NULL;
     char *folder = mem_printf("%s/%s", cache, id), *path = mem_printf("%s/%s", folder, kind);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/rd.h"
+#include "base/text.h"
 #include "symbol/elf/elf_unpack.h"
 
 #define MAX_FILE_BYTES ((size_t)64 << 30)
@@ -123,11 +124,7 @@ static bool find_build_id(struct elf *elf, struct rd notes)
         if (notes.bad) return false;
         if (type != NT_GNU_BUILD_ID || n_name != 4 || memcmp(name, "GNU", 4)) continue;
         if (n_text == 0 || n_text > 64) continue;
-        for (uint32_t i = 0; i < n_text; i++) {
-            elf->build_id[2 * i] = "0123456789abcdef"[text[i] >> 4];
-            elf->build_id[2 * i + 1] = "0123456789abcdef"[text[i] & 15];
-        }
-        elf->build_id[2 * n_text] = '\0';
+        text_hex(text, n_text, elf->build_id);
         return true;
     }
     return false;

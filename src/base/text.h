@@ -1,9 +1,11 @@
-/* text.h - walking over hostile text: pieces of it, lines, numbers. For the readers of text formats.
+/* text.h - reading text: pieces of it, lines, numbers, hexadecimal digits.
  *
- * A piece is never NUL-terminated and never copied. Every function stays inside [s, s + n).
+ * A piece is part of a text that may be hostile. It is never NUL-terminated and never copied, and every
+ * function on pieces stays inside [s, s + n). The inline functions need only libc, so that the library in
+ * src/agent may use them; the functions declared at the end take NUL-terminated texts of our own or of users.
  */
-#ifndef FORMAT_TEXT_H
-#define FORMAT_TEXT_H
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +47,7 @@ static inline bool piece_has(struct piece p, const char *text)
     return p.n && memmem(p.s, p.n, text, strlen(text)) != NULL;
 }
 
-/* Moves past the bytes of `set`; tells how many there were. */
+/* Moves past the bytes of `set` and returns how many there were. */
 static inline size_t piece_skip(struct piece *p, const char *set)
 {
     size_t n = 0;
@@ -82,12 +84,33 @@ static inline bool text_line(struct piece *text, struct piece *ret_line)
     return true;
 }
 
+#define TEXT_HEX_DIGITS "0123456789abcdef"
+
+/* The value of a hexadecimal digit of either case, or -1. */
 static inline int text_hex_digit(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return -1;
+}
+
+/* Writes n bytes as 2 * n lower-case digits and a NUL. */
+static inline void text_hex(const void *bytes, size_t n, char *into)
+{
+    const uint8_t *b = bytes;
+    for (size_t i = 0; i < n; i++) {
+        into[2 * i] = TEXT_HEX_DIGITS[b[i] >> 4];
+        into[2 * i + 1] = TEXT_HEX_DIGITS[b[i] & 15];
+    }
+    into[2 * n] = '\0';
+}
+
+/* The byte that "%41" at s stands for, or -1 when the n bytes at s do not start with such a code. */
+static inline int text_percent_byte(const char *s, size_t n)
+{
+    if (n < 3 || s[0] != '%' || text_hex_digit(s[1]) < 0 || text_hex_digit(s[2]) < 0) return -1;
+    return text_hex_digit(s[1]) << 4 | text_hex_digit(s[2]);
 }
 
 enum text_number { TEXT_NONE, TEXT_GOOD, TEXT_TOO_LARGE };
@@ -144,5 +167,21 @@ static inline int64_t text_clamp_i64(double value)
     if (!(value > -9.2e18)) return value != value ? 0 : INT64_MIN;
     return value < 9.2e18 ? (int64_t)value : INT64_MAX;
 }
+
+/* ---- in text.c ---- */
+
+/* A whole decimal number from min to max: false when text is anything else. As with strtoll, blanks and a
+ * sign may come before the digits. */
+bool text_to_int(const char *text, int64_t min, int64_t max, int64_t *ret_value);
+
+/* A port from 1 to 65535, digits only. */
+bool text_to_port(const char *text, uint16_t *ret_port);
+
+/* Removes blanks at both ends of text, in place, and returns its new start. */
+char *text_trim(char *text);
+
+/* Copies the first line that is not blank, for an error message: at most size - 1 bytes up to the first
+ * control byte or invalid UTF-8, and a NUL. */
+void text_first_line(const void *data, size_t len, char *into, size_t size);
 
 #endif
