@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/archive/pack.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/pack.h"
 #include "format/format.h"
 #include "profile/profile.h"
 

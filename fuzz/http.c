@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/archive/tar.h"
 #include "base/mem.h"
-#include "base/tar.h"
 #include "serve/collector/node_capture.h"
 #include "serve/http/api.h"
 #include "store/profile_name.h"

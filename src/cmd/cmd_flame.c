@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/archive/unpack.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/unpack.h"
 #include "cmd/command.h"
 #include "cmd/report_common.h"
 #include "collect/fetch.h"

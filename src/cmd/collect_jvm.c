@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/archive/pack.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/pack.h"
 #include "cmd/collect.h"
 #include "cmd/command.h"
 #include "cmd/options.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/tar.h"
-#include "base/unpack.h"
+#include "base/archive/tar.h"
+#include "base/archive/unpack.h"
 
 /* In this order: the strict ones first, those that take almost any text last. */
 static const struct format_reader *const readers[] = {

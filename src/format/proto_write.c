@@ -1,8 +1,8 @@
 /* proto_write.c - profile.proto out: fields in number order, integers packed, as google/pprof writes it. */
 #include <string.h>
 
+#include "base/archive/pack.h"
 #include "base/mem.h"
-#include "base/pack.h"
 #include "base/parallel.h"
 #include "format/format.h"
 

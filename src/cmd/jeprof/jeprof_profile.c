@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/archive/unpack.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/unpack.h"
 #include "format/contention_text.h"
 #include "format/cpu_binary.h"
 #include "format/format.h"

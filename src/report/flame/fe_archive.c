@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/archive/pack.h"
+#include "base/archive/tar.h"
 #include "base/file.h"
-#include "base/pack.h"
-#include "base/tar.h"
 #include "report/flame/flame_html.h"
 
 int fe_archive_write(const struct profile *p, const struct fe_archive_options *o, const char *folder,

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/archive/tar.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/tar.h"
 #include "serve/collector/collector_int.h"
 #include "serve/collector/node_list.h"
 #include "serve/collector/node_request.h"

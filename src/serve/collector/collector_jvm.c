@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/archive/tar.h"
+#include "base/archive/unpack.h"
 #include "base/mem.h"
-#include "base/tar.h"
-#include "base/unpack.h"
 #include "collect/jvm_collect.h"
 #include "collect/jvm_find.h"
 #include "format/format.h"

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/archive/pack.h"
+#include "base/archive/unpack.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/pack.h"
 #include "base/text.h"
-#include "base/unpack.h"
 #include "format/format.h"
 #include "serve/collector/node_request.h"
 #include "serve/collector/remote_symbols.h"

@@ -14,12 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/archive/pack.h"
+#include "base/archive/unpack.h"
 #include "base/file.h"
 #include "base/listen_on.h"
 #include "base/mem.h"
-#include "base/pack.h"
 #include "base/text.h"
-#include "base/unpack.h"
 #include "serve/http/site.h"
 #include "serve/http/web_files.h"
 

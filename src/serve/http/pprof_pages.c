@@ -4,8 +4,8 @@
  * speak of. */
 #include <string.h>
 
+#include "base/archive/pack.h"
 #include "base/mem.h"
-#include "base/pack.h"
 #include "format/format.h"
 #include "report/report.h"
 #include "serve/http/api.h"

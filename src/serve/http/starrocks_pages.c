@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/archive/pack.h"
+#include "base/archive/tar.h"
+#include "base/archive/unpack.h"
 #include "base/mem.h"
-#include "base/pack.h"
-#include "base/tar.h"
 #include "base/text.h"
-#include "base/unpack.h"
 #include "serve/collector/node_list.h"
 #include "serve/collector/node_request.h"
 #include "serve/http/api.h"

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/archive/pack.h"
+#include "base/archive/tar.h"
 #include "base/mem.h"
-#include "base/pack.h"
-#include "base/tar.h"
 #include "base/text.h"
 #include "format/format.h"
 #include "profile/compat.h"

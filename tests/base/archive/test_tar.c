@@ -1,7 +1,7 @@
 /* Archives: what is written is found again, the real tar reads it, and a broken one is refused. */
-#include "base/tar.h"
+#include "base/archive/tar.h"
 
-#include "../t.h"
+#include "../../t.h"
 
 static const struct tar_file files[] = {
     {"cpu.html", "<html>", 6},

@@ -1,14 +1,14 @@
 /* tar.c - see tar.h. A header of one block, the bytes filled up to whole blocks, two empty blocks at the end.
  */
-#include "base/tar.h"
+#include "base/archive/tar.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/archive/pack.h"
+#include "base/archive/unpack.h"
 #include "base/mem.h"
-#include "base/pack.h"
 #include "base/rd.h"
-#include "base/unpack.h"
 
 enum { BLOCK = 512, REGULAR = '0', MAX_UNPACKED_BYTES = 1 << 30 };
 
