@@ -1,10 +1,10 @@
-/* demo_be.c - a small native backend that behaves as a database node does, with libprocprof linked in.
+/* demo_be.c - a small native backend that behaves like a database node, with libprocprof linked in.
  *
  *   build/demo_be --listen 127.0.0.1:8060          then open http://127.0.0.1:8060/debug/pprof/
  *
  * Worker threads run queries: a hash join, an aggregation, reads through an LRU cache, and a commit under one
- * mutex that all of them want. Every query forgets a little memory (up to a bound), so a heap profile has
- * something to show. Compare what the profiles say with the names below.
+ * mutex that all of them need. Every query leaks a little memory (up to a bound), so that a heap profile has
+ * something to show. Compare the profiles with the function names below.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -240,7 +240,7 @@ static NOINLINE uint32_t read_pages(uint64_t seed)
     uint32_t sum = 0;
     for (uint32_t i = 0; i < 40; i++) {
         uint64_t dice = mix(seed + i);
-        sum ^= cache_read(dice % 10 ? dice % 900 : dice % 100000); /* nine in ten are hot */
+        sum ^= cache_read(dice % 10 ? dice % 900 : dice % 100000); /* nine of ten reads hit hot pages */
     }
     return sum;
 }
@@ -263,7 +263,7 @@ static NOINLINE void commit_transaction(uint64_t record)
     pthread_mutex_unlock(&log_lock);
 }
 
-/* ---- the leak: a context a query never frees, until the bound is reached; then the oldest goes */
+/* ---- the leak: queries never free their context; when the bound is reached, the oldest one is freed */
 
 #define CONTEXT_BYTES 8192u
 static pthread_mutex_t leak_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -284,7 +284,7 @@ static NOINLINE void remember_query_context(void)
 
 /* ---- workers */
 
-static _Atomic uint64_t answer; /* the compiler must not find out that nobody reads the results */
+static _Atomic uint64_t answer; /* keeps the compiler from removing the queries, whose results are not used */
 
 static NOINLINE void execute_query(unsigned worker, uint64_t number)
 {
@@ -378,7 +378,7 @@ static int read_options(int argc, char **argv)
             good = number_in(value, 0, 4096, &number);
             options.max_leaked_bytes = (size_t)number << 20;
         } else {
-            fprintf(stderr, "demo_be: no option is called %s\n", name);
+            fprintf(stderr, "demo_be: unknown option %s\n", name);
             return usage(stderr, 2);
         }
         if (!good) {

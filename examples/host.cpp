@@ -1,4 +1,4 @@
-// host.cpp - libprocprof linked into a C++ program. Takes a CPU profile of itself and prints where it went.
+// host.cpp - libprocprof linked into a C++ program, which takes a CPU profile of itself and prints it.
 //
 //   g++ -O2 -g -Iinclude examples/host.cpp -Lbuild -lprocprof -Wl,-rpath,$PWD/build -o host && ./host
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace demo
 {
-// Frees what pp_profile hands out.
+// Owns a profile of pp_profile.
 struct Profile {
     void *bytes = nullptr;
     std::size_t size = 0;

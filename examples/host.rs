@@ -1,4 +1,4 @@
-// host.rs - libprocprof linked into a Rust program. Takes a CPU profile of itself and prints where it went.
+// host.rs - libprocprof linked into a Rust program, which takes a CPU profile of itself and prints it.
 //
 //   rustc -O -g -L build -C link-arg=-Wl,-rpath,$PWD/build examples/host.rs -o host && ./host
 use std::ffi::{c_void, CStr, CString};

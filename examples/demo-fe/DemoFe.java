@@ -126,7 +126,7 @@ public class DemoFe {
     static final AtomicLong queries = new AtomicLong();
     static volatile Object lastPlan;
 
-    /** Everybody needs it, and it is held for too long. */
+    /** Every session needs it, and each holds it for too long. */
     static final class Catalog {
         private final Map<String, Long> versions = new HashMap<>();
 
