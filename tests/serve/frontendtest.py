@@ -15,7 +15,7 @@ public class BusyFrontend {
     static volatile long sum;
     static void buildPlans() { for (int i = 0; i < 2000; i++) keep = new byte[2048]; }
     static void onlyCount() { for (int i = 0; i < 300000; i++) sum += i; }
-    public static void main(String[] a) throws Exception { System.out.println("up"); while (true) { if (a.length > 0) onlyCount(); else buildPlans(); Thread.sleep(2); } }
+    public static void main(String[] a) throws Exception { System.out.println("up"); while (true) { if (a.length > 0) onlyCount(); else buildPlans(); Thread.sleep(6); } }
 }
 """
 

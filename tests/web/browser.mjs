@@ -1,7 +1,7 @@
 // What the page's tests share: Chromium with a fresh profile, TAP, pages whose console must stay silent, a real server.
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -119,7 +119,7 @@ export async function open(url, options = {}) {
 export async function axe(page) {
   const source = join(modules, "axe-core/axe.min.js");
   if (!existsSync(source)) return [];
-  await page.evaluate(execFileSync("cat", [source], { maxBuffer: 1 << 24 }).toString());
+  if (!(await page.evaluate(() => !!window.axe))) await page.evaluate(readFileSync(source, "utf8"));
   const found = await page.evaluate(async () => (await window.axe.run(document, { resultTypes: ["violations"] })).violations.filter((v) => v.impact === "serious" || v.impact === "critical")
     .map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + (n.any[0]?.message ?? "")).join(" | ")}`));
   return found;

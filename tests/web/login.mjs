@@ -4,7 +4,7 @@ import { sql, startBackend, startServer } from "./cluster.mjs";
 import { facts, ready } from "./flame_page.mjs";
 
 await run(async () => {
-  const be = await startBackend(25);
+  const be = await startBackend();
   const server = await startServer({ nodes: [`BE 127.0.0.1:${be.port}`], settings: { COLLECT_BE_PROFILE_INTERVAL: 2, be_collect_time_s: 1, be_profile_types: "cpu", heartbeat_interval_s: 1 } });
   await until("three profiles", async () => (await server.api("profiles?type=cpu")).profiles.length >= 3, 60);
 

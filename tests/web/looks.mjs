@@ -14,7 +14,7 @@ const LOOKS = [
 const shown = (page, view, diff) => page.waitForFunction(([view, diff]) => { const v = window.procprof?.viewer; return v?.element.isConnected && v.state.v === view && v.model.isDiff === diff; }, [view, diff]);
 
 await run(async () => {
-  const be = await startBackend(25), shots = process.env.WEB_SHOTS;
+  const be = await startBackend(), shots = process.env.WEB_SHOTS;
   const server = await startServer({ nodes: [`BE 127.0.0.1:${be.port}`, "BE 127.0.0.1:1"], settings: { fe_jvm: "no.such.Frontend", COLLECT_BE_PROFILE_INTERVAL: 4, be_collect_time_s: 1, be_profile_types: "cpu,heap", heartbeat_interval_s: 1 } });
   // Colours depend on the theme, structure on the page, room on the size.
   const cpu = await until("profiles", async () => { const all = (await server.api("profiles?type=cpu")).profiles; return all.length >= 3 && (await server.api("profiles?type=heap")).profiles.length && all; }, 60);

@@ -8,7 +8,7 @@ import { startBackend, startFrontend, startRedis, startServer } from "./cluster.
 import { clickFrame, facts, ready, saved, totalOf } from "./flame_page.mjs";
 
 await run(async () => {
-  const dir = folder(), be = await startBackend(25), redis = await startRedis(), frontend = await startFrontend();
+  const dir = folder(), be = await startBackend(), redis = await startRedis(), frontend = await startFrontend();
   const server = await startServer({
     nodes: [`BE 127.0.0.1:${be.port}`, ...(redis ? [`BE 127.0.0.1:${redis.port} name=redis`] : []), "BE 127.0.0.1:1"],
     settings: { COLLECT_BE_PROFILE_INTERVAL: 3, be_collect_time_s: 1, be_profile_types: "cpu,heap,contention", heartbeat_interval_s: 1, proc_profile_collect_time_s: 3, ...(frontend ? { fe_jvm: frontend.pid } : {}) },
