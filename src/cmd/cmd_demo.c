@@ -18,7 +18,7 @@ static int run(int argc, char **argv)
     char self[PATH_MAX], path[PATH_MAX + 64];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) {
-        fprintf(stderr, "procprof demo: cannot find out where this program is: %s\n", strerror(errno));
+        fprintf(stderr, "procprof demo: cannot read /proc/self/exe: %s\n", strerror(errno));
         return 1;
     }
     self[n] = 0;
@@ -33,8 +33,8 @@ static int run(int argc, char **argv)
         return 1;
     }
     fprintf(stderr,
-            "procprof demo: procprof-demo is neither in %s/../bin nor in %s/../lib/procprof/bin; 'make "
-            "install' puts it there\n",
+            "procprof demo: the script procprof-demo is neither in %s/../bin nor in %s/../lib/procprof/bin; "
+            "'make install' puts it there\n",
             folder, folder);
     return 1;
 }

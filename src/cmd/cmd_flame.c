@@ -84,13 +84,15 @@ static int write_svg(struct flame_arguments *a, struct flame_layout *layout)
     if (layout->n_cut_stacks)
         command_warnf("%zu stacks are deeper than %u frames and are cut there", layout->n_cut_stacks,
                       layout->max_depth);
-    if (!layout->total) command_warnf("there are no samples of this type: the picture is empty");
+    if (!layout->total)
+        command_warnf(
+            "the profile has no samples of this type, so the picture is empty; --sample chooses another");
     if (!a->common.output) out = buf_to_fd(1); /* goes out as it is made */
     flame_svg_write(layout, &a->svg, &out);
     flame_layout_free(layout);
     if (!a->common.output) {
         int status = buf_flush(&out) && out.write_errno != EPIPE
-                         ? command_failf("standard output: %s", strerror(out.write_errno))
+                         ? command_failf("cannot write to standard output: %s", strerror(out.write_errno))
                          : 0;
         buf_free(&out);
         return status;
@@ -149,7 +151,7 @@ static int flame_of_folded(struct flame_arguments *a, const char *path)
                 .text = lines[i].stack, .len = lines[i].stack_len, .value = lines[i].value};
         mem_free(lines);
         if (end.n_bad)
-            command_warnf("%s: passed over %zu lines that are no stacks (the first: %.*s)", path, end.n_bad,
+            command_warnf("%s: skipped %zu lines that are not stacks (the first: %.*s)", path, end.n_bad,
                           (int)(end.first_bad.n < 60 ? end.first_bad.n : 60), end.first_bad.s);
         struct flame_layout layout;
         struct flame_layout_options how = layout_options(a);
@@ -268,7 +270,8 @@ static int run_flame(int argc, char **argv)
     if (n == OPTIONS_BAD) return 2;
     a.html |= is_page(a.common.output);
     if (!flame_palette_known(a.palette))
-        return command_failf("--palette %s: there is no such palette (--help lists them)", a.palette), 2;
+        return command_failf("--palette %s: unknown palette; 'procprof flame --help' lists them", a.palette),
+               2;
     if (n == 1 && !needs_profile(&a)) {
         int status = flame_of_folded(&a, argv[1]);
         if (status >= 0) return status;

@@ -138,7 +138,7 @@ static int run_view(int argc, char **argv)
     if (n == OPTIONS_BAD) return 2;
     const char *symbol = NULL;
     if (v->parameter) {
-        if (n < 1) return command_failf("%s needs a %s first", v->name, v->parameter), 2;
+        if (n < 1) return command_failf("%s needs a %s as its first argument", v->name, v->parameter), 2;
         symbol = argv[1];
         argv++;
         n--;
@@ -182,7 +182,7 @@ static int run_view(int argc, char **argv)
     if (streams) {
         int failed = buf_flush(&text);
         if (failed && text.write_errno != EPIPE)
-            command_failf("standard output: %s", strerror(text.write_errno));
+            command_failf("cannot write to standard output: %s", strerror(text.write_errno));
         buf_free(&text);
         return failed ? 1 : 0;
     }

@@ -95,11 +95,11 @@ static int become_daemon(const struct arguments *a, const char *data, int *ret_r
     if (file_make_dirs(data, 0700, &err)) return command_fail(&err);
     char *log = log_path(a, data);
     int log_fd = open_log(log);
-    if (log_fd < 0) return command_failf("%s: %s", log, strerror(errno));
+    if (log_fd < 0) return command_failf("cannot open the log %s: %s", log, strerror(errno));
     mem_free(log);
-    if (pipe2(fds, O_CLOEXEC)) return command_failf("pipe: %s", strerror(errno));
+    if (pipe2(fds, O_CLOEXEC)) return command_failf("cannot create a pipe: %s", strerror(errno));
     pid_t child = fork();
-    if (child < 0) return command_failf("fork: %s", strerror(errno));
+    if (child < 0) return command_failf("cannot start a background process: %s", strerror(errno));
     if (child > 0) {
         char text[500];
         close(fds[1]);
@@ -109,7 +109,7 @@ static int become_daemon(const struct arguments *a, const char *data, int *ret_r
             n += (size_t)got;
         text[n] = 0;
         if (!strncmp(text, "ok", 2)) exit(0);
-        exit(command_failf("%s", n ? text : "the server ended at once; its log says why"));
+        exit(command_failf("%s", n ? text : "the server ended at its start; see its log for the reason"));
     }
     setsid();
     int null = open("/dev/null", O_RDWR);
@@ -265,7 +265,10 @@ static int run(int argc, char **argv)
         "  procprof serve --fe-conf fe.conf --be-conf be.conf --daemon\n"};
     int n = options_parse(argc, argv, table, &help);
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
-    if (n > 0) return command_failf("serve takes no arguments, only options: '%s'", argv[1]), 2;
+    if (n > 0)
+        return command_failf("serve: unexpected argument '%s'; 'procprof serve --help' lists the options",
+                             argv[1]),
+               2;
     if (a.list_settings) return list_settings();
     int status = serve(&a);
     return status;

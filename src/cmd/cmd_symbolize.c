@@ -32,7 +32,7 @@ static int filter_names(void)
     free(line);
     int rc = buf_flush(&out);
     buf_free(&out);
-    return rc < 0 ? command_failf("standard output: cannot write: %s", strerror(out.write_errno)) : 0;
+    return rc < 0 ? command_failf("cannot write to standard output: %s", strerror(out.write_errno)) : 0;
 }
 
 static void warn(void *context, const char *text)
@@ -46,7 +46,7 @@ static int write_profile(const struct profile *p, const char *path, struct err *
     if (!strcmp(path, "-")) {
         struct buf out = buf_to_fd(1);
         format_write_proto_gzip(p, 4, &out);
-        int rc = buf_flush(&out) ? err_errno(err, out.write_errno, "standard output: cannot write") : 0;
+        int rc = buf_flush(&out) ? err_errno(err, out.write_errno, "cannot write to standard output") : 0;
         buf_free(&out);
         return rc;
     }
@@ -94,7 +94,8 @@ static int run(int argc, char **argv)
     if (n < 0) return n == OPTIONS_DONE ? 0 : 2;
     if (demangle_only) return filter_names();
     if (n != 1)
-        return command_failf("symbolize takes one profile, not %d; see 'procprof symbolize --help'", n), 2;
+        return command_failf("symbolize needs one profile, not %d; 'procprof symbolize --help' shows how", n),
+               2;
 
     struct err err = {0};
     struct bytes bytes = {0};

@@ -224,10 +224,10 @@ static bool is_running(const char *pid_file)
 static int become_daemon(const struct arguments *a)
 {
     int log = open(a->log_file ? a->log_file : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (log < 0) return command_failf("%s: %s", a->log_file, strerror(errno));
+    if (log < 0) return command_failf("cannot open the log %s: %s", a->log_file, strerror(errno));
     fflush(stdout);
     pid_t child = fork();
-    if (child < 0) return command_failf("fork: %s", strerror(errno));
+    if (child < 0) return command_failf("cannot start a background process: %s", strerror(errno));
     if (child > 0) {
         if (a->pid_file) {
             char text[24];
@@ -313,7 +313,7 @@ static int work_out(struct arguments *a, struct err *err)
     if (!(a->cleanup_days >= 0) || a->cleanup_days > 36500)
         return err_set(err, ERR_INPUT, "--cleanup-days must be 0 to 36500");
     bad = file_make_dirs(a->folder, 0755, err);
-    if (!bad && access(a->folder, W_OK)) bad = err_errno(err, errno, "%s cannot be written", a->folder);
+    if (!bad && access(a->folder, W_OK)) bad = err_errno(err, errno, "cannot write to %s", a->folder);
     return bad;
 }
 

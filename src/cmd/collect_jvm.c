@@ -262,7 +262,7 @@ static int collect_in_turn(const struct jvm_proc *proc, const struct jvm_collect
         int rc = jvm_collect(proc, options, got, err);
         if (rc != ERR_BUSY || is_interrupted || clock_monotonic_ns() >= until_ns) return rc;
         if (!is_told && !a->quiet)
-            fprintf(stderr, "%s; waiting for that, at most %g s (--wait)\n", err->text, a->wait_s);
+            fprintf(stderr, "%s; waiting up to %g s for its end (--wait)\n", err->text, a->wait_s);
         is_told = true;
         poll(NULL, 0, LOOK_MS);
     }
@@ -327,7 +327,7 @@ int collect_jvm_run(int argc, char **argv)
         return command_fail(&err), 2;
     if (!(a.duration_s > 0) || a.duration_s > 86400)
         return command_failf("collect: --duration must be above 0 and at most a day"), 2;
-    if (!(a.wait_s >= 0) || a.wait_s > 86400) return command_failf("collect: --wait is at most a day"), 2;
+    if (!(a.wait_s >= 0) || a.wait_s > 86400) return command_failf("collect: --wait must be 0 to a day"), 2;
     if (a.jstack_depth < 0 || a.jstack_depth > 65536)
         return command_failf("collect: --jstackdepth must be 1 to 65536"), 2;
     struct jvm_proc proc;

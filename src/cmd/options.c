@@ -161,7 +161,8 @@ static const struct option *find_letter(const struct option *table, char letter)
 
 static int complain(const struct options_help *help, const char *what, const char *argument)
 {
-    fprintf(stderr, "procprof: %s: %s\nusage: %s   (--help tells more)\n", argument, what, help->usage);
+    fprintf(stderr, "procprof: %s: %s\nusage: %s   (--help lists the options)\n", argument, what,
+            help->usage);
     return OPTIONS_BAD;
 }
 
@@ -208,7 +209,7 @@ int options_parse(int argc, char **argv, const struct option *table, const struc
         }
         const char *expected = store(o, text);
         if (expected) {
-            fprintf(stderr, "procprof: --%s wants %s, not '%s'\n", o->name, expected, text);
+            fprintf(stderr, "procprof: --%s needs %s, not '%s'\n", o->name, expected, text);
             return OPTIONS_BAD;
         }
     }

@@ -139,9 +139,9 @@ int report_load(struct report_arguments *a, int n, char **argv, struct profile *
 {
     static const char *const details[] = {"simple", "templates", "full", "mangled"};
     struct err err;
-    if (n < 1) return command_failf("no profile given: name a file, '-' for standard input, or a URL"), 2;
+    if (n < 1) return command_failf("no profile given; name a file, a URL, or - for standard input"), 2;
     if (a->base.n_items && a->diff_base.n_items)
-        return command_failf("--base and --diff-base cannot go together"), 2;
+        return command_failf("--base and --diff-base exclude each other; give one of them"), 2;
     if (apply_granularity(a)) return 2;
     struct option_list *bases = a->diff_base.n_items ? &a->diff_base : &a->base;
     struct load_options loading = {.sources = (const char *const *)argv + 1,
@@ -166,9 +166,8 @@ int report_load(struct report_arguments *a, int n, char **argv, struct profile *
     if (!is_unit(a->unit, *ret_profile)) {
         profile_free(*ret_profile);
         if (ret_symbolizer) symbolizer_free(*ret_symbolizer);
-        return command_failf(
-                   "--unit %s: there is no such unit (ns, us, ms, s, hrs, B, kB, MB, GB ... or auto)",
-                   a->unit),
+        return command_failf("--unit %s: unknown unit; choose ns, us, ms, s, hrs, B, kB, MB, GB ... or auto",
+                             a->unit),
                2;
     }
     a->o.sample_index = a->sample;
@@ -190,12 +189,13 @@ int report_deliver(const char *output, struct buf *text, bool binary, const char
     if (output && strcmp(output, "-")) {
         if (file_write_atomic(output, text->data, text->len, 0644, false, &err)) status = command_fail(&err);
     } else if (binary && isatty(1)) {
-        status = command_failf("this is not for a terminal: use --output %s, or redirect", suggested_name);
+        status = command_failf("the output is not text; use --output %s, or redirect it to a file",
+                               suggested_name);
     } else {
         struct buf out = buf_to_fd(1);
         buf_add(&out, text->data, text->len);
         if (buf_flush(&out) && out.write_errno != EPIPE)
-            status = command_failf("standard output: %s", strerror(out.write_errno));
+            status = command_failf("cannot write to standard output: %s", strerror(out.write_errno));
         buf_free(&out);
     }
     buf_free(text);

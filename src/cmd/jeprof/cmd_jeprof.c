@@ -95,7 +95,7 @@ static int add_source(struct run *r, const char *source, double sign, struct err
     struct jeprof_url url = {0};
     bool remote = jeprof_is_url(source);
     if (remote && !jeprof_url_parse(source, &url))
-        return err_set(err, ERR_INPUT, "%s: no host in it", source);
+        return err_set(err, ERR_INPUT, "%s: the URL has no host", source);
     int rc =
         remote ? jeprof_fetch(&url, &r->options, r->program, &bytes, err) : fetch(source, NULL, &bytes, err);
     if (!rc)
@@ -127,7 +127,8 @@ static int load(struct run *r, char **args, int n_args, struct err *err)
 {
     int rc = 0, first = 0;
     if (jeprof_is_url(args[0])) {
-        if (!jeprof_url_parse(args[0], &r->url)) return err_set(err, ERR_INPUT, "%s: no host in it", args[0]);
+        if (!jeprof_url_parse(args[0], &r->url))
+            return err_set(err, ERR_INPUT, "%s: the URL has no host", args[0]);
         r->names_from_server = true;
         rc = jeprof_check_symbols(&r->url, err);
         if (!rc) r->program = jeprof_fetch_program(&r->url);
@@ -137,7 +138,7 @@ static int load(struct run *r, char **args, int n_args, struct err *err)
             r->program = mem_strdup(args[0]);
             first = 1;
             if (access(r->program, R_OK) != 0)
-                return err_set(err, ERR_IO, "%s: no such program, or it cannot be read", r->program);
+                return err_set(err, ERR_IO, "%s: the program does not exist or cannot be read", r->program);
         }
         if (first == n_args)
             return err_set(err, ERR_INPUT, "%s is the program: Did not specify profile file (see --help)",
@@ -282,7 +283,7 @@ static int report(struct run *r, struct err *err)
         return jeprof_shell(&view);
     bool is_binary = o->pdf || o->gif;
     if (is_binary && isatty(STDOUT_FILENO))
-        return err_set(err, ERR_INPUT, "the output is no text; send it to a file (... > out.pdf)");
+        return err_set(err, ERR_INPUT, "the output is not text; redirect it to a file (... > out.pdf)");
     struct buf out = buf_to_fd(STDOUT_FILENO);
     int rc = 0;
     if (o->raw)
@@ -325,9 +326,9 @@ static int run_jeprof(int argc, char **argv)
     int rc = check_modes(&r.options, &err);
     if (!rc && r.options.test)
         rc = err_set(&err, ERR_UNSUPPORTED,
-                     "--test checks the arithmetic of the Perl program; there is none here");
+                     "--test checks the arithmetic of the Perl program, which procprof does not have");
     if (!rc && n_args < 1)
-        rc = err_set(&err, ERR_INPUT, "Did not specify program ('jeprof --help' tells more)");
+        rc = err_set(&err, ERR_INPUT, "Did not specify program ('jeprof --help' lists the options)");
     if (!rc && r.options.symbols) {
         rc = print_symbols(argv[1], &r.options, &err);
     } else if (!rc) {

@@ -478,7 +478,9 @@ int jeprof_profile_add(struct jeprof_profile *p, const struct bytes *bytes, cons
     }
     rc = add_plain(p, bytes, name, program, options, sign, notes, err);
     if (!rc && before.loaded && (before.kind != p->kind || before.unit != p->unit))
-        rc = err_set(err, ERR_INPUT, "%s: a profile of another kind than the one before it", name);
+        rc = err_set(err, ERR_INPUT,
+                     "%s: its type differs from that of the profile before it; give profiles of one type",
+                     name);
     p->loaded |= !rc;
     bytes_free(&unpacked);
     return rc;

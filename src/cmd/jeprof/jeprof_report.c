@@ -437,7 +437,7 @@ static int start_viewer(const char *const *programs, const char *file, struct er
         pid_t child;
         if (!posix_spawnp(&child, *programs, NULL, NULL, argv, environ)) return 0;
     }
-    return err_set(err, ERR_UNSUPPORTED, "no program to show it with; the picture is in %s", file);
+    return err_set(err, ERR_UNSUPPORTED, "found no program to show the picture; it is in %s", file);
 }
 
 int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, const char *viewer,
@@ -456,7 +456,7 @@ int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, 
     char *path = mem_printf("%s/jeprof.XXXXXX.%s", folder && *folder ? folder : "/tmp", format);
     int fd = mkstemps(path, (int)strlen(format) + 1);
     if (fd < 0) {
-        rc = err_set(err, ERR_IO, "%s: no temporary file can be made", path);
+        rc = err_set(err, ERR_IO, "cannot create the temporary file %s", path);
     } else {
         close(fd);
         rc = file_write_atomic(path, picture.data, picture.len, 0600, false, err);

@@ -169,7 +169,7 @@ static int run_command(const struct jeprof_view *shared, const struct command_wo
     const char *argument = buf_cstr(&words.focus);
     int rc = 0;
     if ((c->action == ACT_LIST || c->action == ACT_DISASM || c->action == ACT_WEBLIST) && !*argument)
-        rc = err_set(err, ERR_INPUT, "%s wants a regular expression: the functions to show", c->name);
+        rc = err_set(err, ERR_INPUT, "%s needs a regular expression for the functions to show", c->name);
     if (!rc) rc = jeprof_filter(&view, &view.profile->all, &left, err);
     if (!rc && c->action != ACT_CALLGRIND && c->action != ACT_WEBLIST) put_head(&view, &left, &out);
     if (!rc) {

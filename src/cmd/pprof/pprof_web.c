@@ -14,7 +14,7 @@ int pprof_web(const char *host_and_port, bool open_browser, const struct load_op
     size_t n = 0, cap = 0;
     char self[4096];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (len < 0) return command_failf("cannot find my own program file");
+    if (len < 0) return command_failf("cannot read /proc/self/exe, which names the program to start");
     self[len] = '\0';
     *VEC_PUSH(argv, n, cap) = self;
     *VEC_PUSH(argv, n, cap) = "ui";
@@ -32,5 +32,5 @@ int pprof_web(const char *host_and_port, bool open_browser, const struct load_op
     for (size_t i = 0; i < o->n_sources; i++) *VEC_PUSH(argv, n, cap) = o->sources[i];
     *VEC_PUSH(argv, n, cap) = NULL;
     execv(self, (char *const *)argv);
-    return command_failf("%s: cannot start", self);
+    return command_failf("cannot start %s", self);
 }
