@@ -189,7 +189,7 @@ static void on_switched(void *context, struct pull_result *r)
 
 static void switch_on(struct capture *cap)
 {
-    char *url = node_url(&cap->facts.node, "/pprof/heap/enable");
+    char *path = capture_control_path(PROFILE_HEAP, "enable"), *url = node_url(&cap->facts.node, path);
     CURL *easy = curl_easy_init();
     if (!easy) abort();
     struct curl_slist *headers = NULL;
@@ -198,6 +198,7 @@ static void switch_on(struct capture *cap)
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
     pull_add(cap->collector->pull, easy, headers, HEARTBEAT_LIMIT_S, 1 << 16, on_switched, cap);
     mem_free(url);
+    mem_free(path);
 }
 
 static void on_answer(void *context, struct pull_result *r)

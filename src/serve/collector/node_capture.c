@@ -34,7 +34,13 @@ char *capture_path(enum profile_type type, size_t number, double seconds)
     return mark ? mem_printf("%.*s%g", (int)(mark - path), path, seconds) : mem_strdup(path);
 }
 
-/* ---- is it what it should be? ---- */
+char *capture_control_path(enum profile_type type, const char *verb)
+{
+    const char *path = paths[type][0];
+    return mem_printf("%.*s/%s", (int)strcspn(path, "?"), path, verb);
+}
+
+/* ---- checking ---- */
 
 static const char *const sample_types[PROFILE_N_TYPES] = {
     [PROFILE_CPU] = "cpu samples",

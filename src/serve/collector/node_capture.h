@@ -17,8 +17,13 @@ struct capture_facts {
 
 enum { CAPTURE_EMPTY = 1 }; /* all went well and there was nothing: no error, nothing published */
 
-/* Paths to try, in this order, until one is not "no such thing"; NULL at the end. seconds is printed in. */
-char *capture_path(enum profile_type type, size_t number, double seconds); /* mem_free; NULL: no more */
+/* The path under which a node serves a profile of that type, with the seconds in its query. Number 0 is the
+ * path of brpc, StarRocks and libprocprof; the next numbers are those of Go and Databend, for a node that
+ * answers 404. NULL when there is no path of that number. The caller frees it with mem_free. */
+char *capture_path(enum profile_type type, size_t number, double seconds);
+
+/* The path that switches profiling of that type: verb is enable, disable, status or reset. mem_free. */
+char *capture_control_path(enum profile_type type, const char *verb);
 
 /* Decodes and checks; *ret_profile is the caller's. ERR_INPUT with the reason, CAPTURE_EMPTY with it too. */
 int capture_check(const void *data, size_t len, const char *content_type, enum profile_type type,

@@ -8,36 +8,30 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/idmap.h"
 #include "base/mem.h"
 #include "format/format.h"
 #include "report/jeprof_dot.h"
 #include "report/name_places.h"
 #include "report/symbolize.h"
+#include "serve/collector/node_capture.h"
 #include "serve/collector/node_request.h"
 #include "serve/sql/heapprof_jvm.h"
 #include "serve/sql/heapprof_snapshot.h"
 #include "serve/sql/heapprof_starrocks.h"
-#include "symbol/demangle/demangle.h"
 
-enum { MAX_SECONDS = 300, DEFAULT_SECONDS = 10, CONTROL_LIMIT_S = 30, MAX_PATHS = 3, BUSY_LIMIT_S = 60 };
+enum { MAX_SECONDS = 300, DEFAULT_SECONDS = 10, CONTROL_LIMIT_S = 30, BUSY_LIMIT_S = 60 };
 
 struct prof_class {
-    const char *name;     /* in scripts */
-    const char *type;     /* in names of snapshots */
-    const char *endpoint; /* on the node, with the switches below it */
-    bool is_capture;      /* samples for some seconds */
-    const char *paths[MAX_PATHS];
+    const char *name; /* in scripts */
+    const char *type; /* in names of snapshots */
+    enum profile_type profile_type;
+    bool is_capture; /* samples for some seconds */
 };
 
 static const struct prof_class classes[] = {
-    {"HeapProf",
-     "heap",
-     "/pprof/heap",
-     false,
-     {"/pprof/heap", "/debug/pprof/heap", "/debug/mem/pprof/profile?seconds=0"}},
-    {"CpuProf", "cpu", "/pprof/profile", true, {"/pprof/profile", "/debug/pprof/profile"}},
-    {"ContentionProf", "contention", "/pprof/contention", true, {"/pprof/contention", "/debug/pprof/mutex"}},
+    {"HeapProf", "heap", PROFILE_HEAP, false},
+    {"CpuProf", "cpu", PROFILE_CPU, true},
+    {"ContentionProf", "contention", PROFILE_CONTENTION, true},
 };
 
 /* Names that StarRocks' scripts know and that have no methods here: using one says what is missing instead of
@@ -85,10 +79,10 @@ static int instance(struct call *c)
 
 static int control(struct call *c, const char *verb, struct bytes *ret)
 {
-    char path[64];
-    int status;
-    snprintf(path, sizeof path, "%s/%s", c->class->endpoint, verb);
-    return request(c, path, "", CONTROL_LIMIT_S, ret, &status) ? (status ? status : c->err->code) : 0;
+    char *path = capture_control_path(c->class->profile_type, verb);
+    int status, rc = request(c, path, "", CONTROL_LIMIT_S, ret, &status);
+    mem_free(path);
+    return rc ? (status ? status : c->err->code) : 0;
 }
 
 /* procprof's own endpoint first; a real StarRocks BE does not have it, but runs scripts itself. */
@@ -195,34 +189,42 @@ static bool may_wait(const struct call *c, double seconds)
     return time_left_s(c->prof) > seconds + 5 && !(cancel && cancel->is_asked(cancel->context));
 }
 
-/* The bytes of a profile, fresh from the node: as text that jeprof reads where the node can write it (so that
- * a snapshot can be taken elsewhere), from where Go and Databend have it when it is not where StarRocks does.
- */
+static int take_from(struct call *c, const char *path, double seconds, struct bytes *ret, int *ret_status)
+{
+    int rc = request(c, path, NULL, seconds + 120, ret, ret_status);
+    /* The node is busy with a capture of another client, perhaps of the collector, which ends by itself. */
+    for (double waited_s = 0; rc && is_busy(*ret_status) && waited_s < BUSY_LIMIT_S && may_wait(c, seconds);
+         waited_s += 0.5) {
+        clock_sleep_ns(500000000);
+        rc = request(c, path, NULL, seconds + 120, ret, ret_status);
+    }
+    return rc;
+}
+
+/* Fetches a new profile from the first path of the endpoint table that the node serves. The first path is
+ * asked for the text format, which jeprof reads, so that a snapshot can be used elsewhere. */
 static int take(struct call *c, double seconds, struct bytes *ret)
 {
-    int rc = 0;
+    struct err first = {0};
+    int rc = 0, status = 404;
+    char *path;
     if (c->class->is_capture && seconds + 5 > time_left_s(c->prof))
         return err_set(c->err, ERR_TIMEOUT, "timeout after 600s");
-    for (size_t i = 0; i < MAX_PATHS && c->class->paths[i]; i++) {
-        char path[128];
-        int status;
-        const char *given = c->class->paths[i];
-        snprintf(path, sizeof path, "%s%s", given, i ? "" : "?format=legacy");
-        if (c->class->is_capture)
-            snprintf(path + strlen(path), sizeof path - strlen(path), "%cseconds=%g", i ? '?' : '&', seconds);
-        struct err first = *c->err;
-        int failed = request(c, path, NULL, seconds + 120, ret, &status);
-        /* Somebody else's capture, the collector's perhaps: it ends by itself. */
-        for (double waited_s = 0;
-             failed && is_busy(status) && waited_s < BUSY_LIMIT_S && may_wait(c, seconds); waited_s += 0.5) {
-            clock_sleep_ns(500000000);
-            failed = request(c, path, NULL, seconds + 120, ret, &status);
+    for (size_t i = 0; status == 404 && (path = capture_path(c->class->profile_type, i, seconds)); i++) {
+        if (!i) {
+            char *plain = path;
+            path = mem_printf("%s%cformat=legacy", plain, strchr(plain, '?') ? '&' : '?');
+            mem_free(plain);
         }
+        int failed = take_from(c, path, seconds, ret, &status);
+        mem_free(path);
         if (!failed) return 0;
-        if (i) *c->err = first; /* the first path is the one to tell of */
-        if (!i) rc = failed;
-        if (status != 404) return rc;
+        if (!i) {
+            rc = failed;
+            first = *c->err;
+        }
     }
+    *c->err = first; /* the failure of the first path is the one that users understand */
     return rc;
 }
 
@@ -234,54 +236,21 @@ static int need_dir(struct call *c)
 
 /* ---- reading and naming ---- */
 
-/* Asks the node itself for the names that are still missing: its binaries may not be on this host. */
+static int post_to_node(void *context, const char *path, const char *body, struct bytes *ret_reply)
+{
+    struct err ignored;
+    struct call c = *(struct call *)context;
+    c.err = &ignored; /* a profile without names is still worth showing */
+    return request(&c, path, body, CONTROL_LIMIT_S, ret_reply, NULL);
+}
+
+/* Asks the node for names when more than half of the locations have none: its binaries may not be on this
+ * host. A few locations without a name are ordinary. */
 static void name_remotely(struct call *c, struct profile *p)
 {
-    struct buf ask = {0};
     size_t n_unnamed = 0;
-    for (size_t i = 0; i < p->n_locations; i++) {
-        if (p->locations[i].n_lines) continue;
-        buf_printf(&ask, "%s0x%llx", n_unnamed++ ? "+" : "", (unsigned long long)p->locations[i].address);
-    }
-    struct bytes reply = {0};
-    struct err ignored, *err = c->err;
-    c->err = &ignored;                          /* names are a courtesy: without them there are addresses */
-    bool many = n_unnamed * 2 > p->n_locations; /* a few without names are ordinary */
-    if (many && !request(c, "/pprof/symbol", buf_cstr(&ask), CONTROL_LIMIT_S, &reply, NULL)) {
-        struct idmap by_address = {0};
-        const char *at = (const char *)reply.data, *end = at + reply.len;
-        while (at < end) {
-            const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
-            const char *space = at;
-            while (space < stop && *space != ' ' && *space != '\t') space++;
-            char number[24];
-            snprintf(number, sizeof number, "%.*s", (int)(space - at < 22 ? space - at : 22), at);
-            uint64_t address = strtoull(number, NULL, 16);
-            while (space < stop && (*space == ' ' || *space == '\t')) space++;
-            if (space < stop && strncmp(space, "0x", 2)) {
-                char *linkage = mem_strndup(space, (size_t)(stop - space)), *name = symbol_demangle(linkage);
-                uint32_t function =
-                    profile_add_function(p, profile_cstr(p, name), profile_cstr(p, linkage), 0, 0);
-                bool new;
-                *idmap_slot(&by_address, address, &new) = function;
-                mem_free(linkage);
-                mem_free(name);
-            }
-            at = stop + 1;
-        }
-        for (size_t i = 0; i < p->n_locations; i++) {
-            struct location *l = &p->locations[i];
-            uint32_t function;
-            if (l->n_lines || !idmap_find(&by_address, l->address, &function)) continue;
-            l->first_line = (uint32_t)p->n_lines;
-            l->n_lines = 1;
-            *VEC_PUSH(p->lines, p->n_lines, p->cap_lines) = (struct line){.function = function};
-        }
-        idmap_free(&by_address);
-    }
-    c->err = err;
-    bytes_free(&reply);
-    buf_free(&ask);
+    for (size_t i = 0; i < p->n_locations; i++) n_unnamed += !p->locations[i].n_lines;
+    if (n_unnamed * 2 > p->n_locations) remote_symbols(post_to_node, c, p);
 }
 
 static int read_profile(struct call *c, const struct bytes *bytes, const char *name, struct profile **ret)
@@ -437,7 +406,7 @@ static int method_snapshot(struct call *c)
         buf_free(&proto);
     } else if (!rc) {
         rc = take(c, seconds, &bytes);
-        if (!rc) rc = read_profile(c, &bytes, c->class->endpoint, &p); /* an error page is not a profile */
+        if (!rc) rc = read_profile(c, &bytes, c->class->type, &p); /* an error page is not a profile */
     }
     if (!rc)
         rc = snapshot_store(c->prof->cluster->snapshot_dir, c->class->type, c->prof->node->id, &bytes,
