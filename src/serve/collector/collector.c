@@ -189,15 +189,8 @@ static void on_switched(void *context, struct pull_result *r)
 
 static void switch_on(struct capture *cap)
 {
-    char *path = capture_control_path(PROFILE_HEAP, "enable"), *url = node_url(&cap->facts.node, path);
-    CURL *easy = curl_easy_init();
-    if (!easy) abort();
-    struct curl_slist *headers = NULL;
-    node_url_prepare(easy, &cap->facts.node, url, &headers);
-    curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
-    pull_add(cap->collector->pull, easy, headers, HEARTBEAT_LIMIT_S, 1 << 16, on_switched, cap);
-    mem_free(url);
+    char *path = capture_control_path(PROFILE_HEAP, "enable");
+    node_pull(cap->collector->pull, &cap->facts.node, path, "", HEARTBEAT_LIMIT_S, 1 << 16, on_switched, cap);
     mem_free(path);
 }
 
@@ -243,17 +236,11 @@ static void on_answer(void *context, struct pull_result *r)
 static void ask(struct capture *cap)
 {
     char *path = capture_path(cap->facts.type, cap->path, cap->facts.seconds);
-    char *url = node_url(&cap->facts.node, path);
-    CURL *easy = curl_easy_init();
-    if (!easy) abort();
-    struct curl_slist *headers = NULL;
-    node_url_prepare(easy, &cap->facts.node, url, &headers);
     double slack_s = cap->facts.seconds * 0.5;
     if (slack_s < 10) slack_s = 10;
     if (slack_s > 60) slack_s = 60;
-    pull_add(cap->collector->pull, easy, headers, cap->facts.seconds + slack_s, MAX_PROFILE_BYTES, on_answer,
-             cap);
-    mem_free(url);
+    node_pull(cap->collector->pull, &cap->facts.node, path, NULL, cap->facts.seconds + slack_s,
+              MAX_PROFILE_BYTES, on_answer, cap);
     mem_free(path);
 }
 
@@ -549,13 +536,8 @@ static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
     struct heartbeat *h = mem_zalloc(sizeof *h);
     h->collector = c;
     h->node = *node;
-    char *url = node_url(node, cluster_node_is_followed(node) ? "/healthz" : "/pprof/cmdline");
-    CURL *easy = curl_easy_init();
-    if (!easy) abort();
-    struct curl_slist *headers = NULL;
-    node_url_prepare(easy, node, url, &headers);
-    pull_add(c->pull, easy, headers, HEARTBEAT_LIMIT_S, 1 << 20, on_heartbeat, h);
-    mem_free(url);
+    node_pull(c->pull, node, cluster_node_is_followed(node) ? "/healthz" : "/pprof/cmdline", NULL,
+              HEARTBEAT_LIMIT_S, 1 << 20, on_heartbeat, h);
 }
 
 /* ---- the thread that decides ---- */

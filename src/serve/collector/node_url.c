@@ -20,20 +20,20 @@ char *node_url(const struct cluster_node *node, const char *path)
                       port_of(node, path), path);
 }
 
-void node_url_prepare(CURL *easy, const struct cluster_node *node, const char *url,
-                      struct curl_slist **headers)
+struct fetch_options node_fetch_options(const struct cluster_node *node)
 {
-    curl_easy_setopt(easy, CURLOPT_URL, url);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_PROXY, "");
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "Go-http-client/1.1 (procprof)");
-    if (node->token[0]) {
-        char header[200];
-        snprintf(header, sizeof header, "Authorization: Bearer %s", node->token);
-        *headers = curl_slist_append(*headers, header);
-        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, *headers);
-    }
+    return (struct fetch_options){
+        .is_node = true, .bearer_token = node->token, .user_agent = "Go-http-client/1.1 (procprof)"};
+}
+
+void node_pull(struct pull *pull, const struct cluster_node *node, const char *path, const char *post_body,
+               double timeout_s, size_t max_bytes, pull_done *done, void *context)
+{
+    struct fetch_options options = node_fetch_options(node);
+    struct curl_slist *headers;
+    char *url = node_url(node, path);
+    options.post_body = post_body;
+    CURL *easy = fetch_prepare(url, &options, &headers);
+    pull_add(pull, easy, headers, timeout_s, max_bytes, done, context);
+    mem_free(url);
 }

@@ -1,18 +1,22 @@
-/* node_url.h - where a node is asked for what: the one place that turns a registered node into a URL and a
- * curl handle. */
+/* node_url.h - calls to a registered node: the URL, and a request that runs on the thread of a pull. */
 #ifndef SERVE_COLLECTOR_NODE_URL_H
 #define SERVE_COLLECTOR_NODE_URL_H
 
-#include <curl/curl.h>
-
+#include "collect/fetch.h"
+#include "collect/pull.h"
 #include "serve/cluster/cluster.h"
 
-/* http://host:port/path; the port as the path needs it (see node_request). mem_free. */
+/* http://host:port/path, with the port that serves the path (see node_request.h). The caller frees it with
+ * mem_free. */
 char *node_url(const struct cluster_node *node, const char *path);
 
-/* What every call to a node has in common: http only, no redirects, no proxy, the token, a connect limit.
- * *headers is to be freed after. */
-void node_url_prepare(CURL *easy, const struct cluster_node *node, const char *url,
-                      struct curl_slist **headers);
+/* What every request to this node has in common: its token, no proxy, no redirects. The result refers to
+ * *node. */
+struct fetch_options node_fetch_options(const struct cluster_node *node);
+
+/* Hands a request to the thread of `pull`: GET, or POST when post_body is not NULL. The other arguments are
+ * those of pull_add. */
+void node_pull(struct pull *pull, const struct cluster_node *node, const char *path, const char *post_body,
+               double timeout_s, size_t max_bytes, pull_done *done, void *context);
 
 #endif
