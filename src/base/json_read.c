@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/rd.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 struct json_reader {
@@ -53,11 +54,7 @@ static int read_hex4(struct json_reader *r)
     int value = 0;
     if (rd_left(&r->in) < 4) return -1;
     for (int i = 0; i < 4; i++) {
-        char c = (char)*r->in.p++;
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
+        int digit = text_hex_digit((char)*r->in.p++);
         if (digit < 0) return -1;
         value = value << 4 | digit;
     }
