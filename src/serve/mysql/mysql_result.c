@@ -60,7 +60,7 @@ static void write_column(struct mysql_stream *s, const struct sql_column *c, boo
 void mysql_write_fields(struct mysql_stream *s, const struct sql_table *t, const char *pattern)
 {
     for (size_t i = 0; i < t->n_columns; i++)
-        if (!*pattern || sql_like(t->columns[i].name, pattern, true)) write_column(s, &t->columns[i], true);
+        if (!*pattern || sql_like(t->columns[i].name, pattern)) write_column(s, &t->columns[i], true);
     mysql_write_eof(s);
 }
 

@@ -240,6 +240,27 @@ static void say_interrupted(struct sql_result *r, struct arena *arena)
     sql_result_error(r, arena, SQL_ERROR_INTERRUPTED, "70100", "Query execution was interrupted");
 }
 
+/* SHOW with its clauses: SQLite selects from what SHOW alone gives. To clients every column is text. */
+static int show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
+                unsigned *ret_needs, struct err *err)
+{
+    int rc = sql_show(s, st, t, err);
+    if (!rc && st->clauses) {
+        struct sql_table all = *t, kept;
+        bool is_like = !strncasecmp(st->clauses + strspn(st->clauses, " "), "LIKE", 4);
+        const char *text =
+            arena_printf(t->arena, "SELECT * FROM main.shown%s%s%s%s", is_like ? " WHERE \"" : "",
+                         is_like ? all.columns[all.like_column].name : "", is_like ? "\"" : "", st->clauses);
+        sql_table_init(&kept, t->arena);
+        rc = sql_query(s, &(struct sql_select){.text = text, .reads_tables = true}, &all, false, &kept,
+                       ret_needs, err);
+        t->rows = kept.rows;
+        t->n_rows = kept.n_rows;
+    }
+    for (size_t i = 0; i < t->n_columns; i++) t->columns[i].type = SQL_COLUMN_TEXT;
+    return rc;
+}
+
 /* ---- all ---- */
 
 static void execute(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
@@ -248,6 +269,7 @@ static void execute(struct sql_session *s, const struct sql_statement *st, struc
     *r = (struct sql_result){.kind = SQL_RESULT_OK, .state = "00000", .text = ""};
     const char *privilege = "";
     struct err err = {0};
+    unsigned missing = 0;
     int rc = 0;
     bool own_password = (st->kind == SQL_SET_PASSWORD || st->kind == SQL_ALTER_USER) &&
                         (!st->name || !strcmp(st->name, s->user));
@@ -271,28 +293,19 @@ static void execute(struct sql_session *s, const struct sql_statement *st, struc
             sql_result_error(r, arena, SQL_ERROR_BAD_DB, "42000", "Unknown database '%s'", st->name);
         return;
     case SQL_SELECT:
-        sql_table_init(&r->table, arena);
-        r->kind = SQL_RESULT_TABLE;
-        if (st->query) {
-            unsigned missing = 0;
-            rc = sql_query(s, st->query, false, &r->table, &missing, &err);
-            if (missing) {
-                deny(s, st, grant_names(missing), arena, r);
-                return;
-            }
-            if (rc && is_interrupted(s)) {
-                say_interrupted(r, arena);
-                return;
-            }
-        } else {
-            rc = sql_select(s, st, false, &r->table, &err);
-        }
-        break;
     case SQL_SHOW:
         sql_table_init(&r->table, arena);
         r->kind = SQL_RESULT_TABLE;
-        rc = sql_show(s, st, &r->table, &err);
-        if (!rc) rc = sql_table_apply(&r->table, &st->clauses, &err);
+        rc = st->kind == SQL_SHOW ? show(s, st, &r->table, &missing, &err)
+                                  : sql_query(s, &st->select, NULL, false, &r->table, &missing, &err);
+        if (missing) {
+            deny(s, st, grant_names(missing), arena, r);
+            return;
+        }
+        if (rc && is_interrupted(s)) {
+            say_interrupted(r, arena);
+            return;
+        }
         break;
     case SQL_EXECUTE_SCRIPT:
         sql_execute_script(s, st, arena, r);
@@ -348,11 +361,9 @@ void sql_describe(struct sql_session *s, const struct sql_statement *st, struct 
     struct err err;
     sql_table_init(t, arena);
     int rc = 0;
-    unsigned any_of;
-    if (st->kind == SQL_SELECT && st->query)
-        rc = sql_query(s, st->query, true, t, &any_of, &err);
-    else if (st->kind == SQL_SELECT)
-        rc = sql_select(s, st, true, t, &err);
+    unsigned missing;
+    if (st->kind == SQL_SELECT) /* without tables its one row tells the types */
+        rc = sql_query(s, &st->select, NULL, st->select.reads_tables, t, &missing, &err);
     else if (st->kind == SQL_SHOW && (s->grants || st->show > SQL_SHOW_CONFIG))
         rc = sql_show(s, st, t, &err);
     else if (st->kind == SQL_EXECUTE_SCRIPT)
@@ -360,6 +371,8 @@ void sql_describe(struct sql_session *s, const struct sql_statement *st, struct 
                                      (st->target == SQL_TARGET_IDS && st->n_ids == 1)
                                  ? "result"
                                  : "node_id,status,result");
+    if (st->kind == SQL_SHOW)
+        for (size_t i = 0; i < t->n_columns; i++) t->columns[i].type = SQL_COLUMN_TEXT;
     t->n_rows = 0;
     if (rc) t->n_columns = 0;
 }

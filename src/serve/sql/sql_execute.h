@@ -9,6 +9,7 @@
 #include "serve/sql/sql_cluster.h"
 #include "serve/sql/sql_memory.h"
 #include "serve/sql/sql_parse.h"
+#include "serve/sql/sql_table.h"
 
 #define SQL_SERVER_VERSION "8.0.33"
 
@@ -86,16 +87,14 @@ void sql_show_nodes(struct sql_session *s, const struct sql_statement *st,
                     struct sql_table *t); /* sql_show_nodes.c */
 int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
              struct err *err); /* sql_show.c */
-int sql_select(struct sql_session *s, const struct sql_statement *st, bool describe_only, struct sql_table *t,
-               struct err *err); /* sql_select.c */
-/* A SELECT that reads the tables of sql_schema.h; *ret_needs is not 0 when it failed for want of any of those
- * grants. */
-int sql_query(struct sql_session *s, const char *query, bool describe_only, struct sql_table *t,
-              unsigned *ret_needs, struct err *err); /* sql_query.c */
-/* The functions that SQL has here; SELECTs with and without tables call the same. */
-int sql_call(struct sql_session *s, const char *name, const struct sql_value *args, size_t n_args,
-             struct arena *arena, struct sql_value *ret, struct err *err); /* sql_select.c */
-int sql_variable_value(struct sql_session *s, const char *name, struct sql_value *ret, struct err *err);
+/* Runs a SELECT in SQLite, over the tables of sql_schema.h and `shown` (NULL: none), which it sees as
+ * main.shown. *ret_needs is not 0 when it failed because the user has none of those grants. */
+int sql_query(struct sql_session *s, const struct sql_select *select, const struct sql_table *shown,
+              bool describe_only, struct sql_table *t, unsigned *ret_needs,
+              struct err *err); /* sql_query.c */
+/* MySQL's LIKE: % and _, which a backslash takes their meaning; the case of letters does not matter. Takes up
+ * to the product of both lengths. */
+bool sql_like(const char *s, const char *pattern);              /* sql_functions.c */
 const char *sql_time_text(struct arena *arena, int64_t time_s); /* 2026-01-31 23:59:59, local; NULL for 0 */
 const char *sql_variable(const struct sql_session *s, const char *name); /* NULL: no such variable */
 void sql_execute_script(struct sql_session *s, const struct sql_statement *st, struct arena *arena,

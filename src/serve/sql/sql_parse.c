@@ -98,44 +98,12 @@ const char *sql_dotted_name(struct sql_parser *p, const char *what)
 
 /* ---- clauses ---- */
 
-static void parse_order(struct sql_parser *p, struct sql_clauses *c)
+/* LIKE 'x' or WHERE ..., ORDER BY ..., LIMIT ...: all to the end of the statement. */
+static void parse_clauses(struct sql_parser *p, struct sql_statement *s)
 {
-    sql_expect(p, "BY");
-    size_t cap = 0;
-    struct sql_order *orders = NULL;
-    do {
-        struct sql_order o = {0};
-        if (sql_peek(p, 0)->kind == SQL_TOKEN_NUMBER)
-            o.ordinal = (size_t)sql_expect_number(p, "a column");
-        else
-            o.column = sql_dotted_name(p, "a column");
-        o.descending = sql_accept(p, "DESC");
-        if (!o.descending) sql_accept(p, "ASC");
-        *VEC_PUSH(orders, c->n_orders, cap) = o;
-    } while (!p->rc && c->n_orders < SQL_MAX_LIST && sql_accept(p, ","));
-    c->orders = arena_array(p->arena, c->n_orders, sizeof *orders);
-    memcpy(c->orders, orders, c->n_orders * sizeof *orders);
-    mem_free(orders);
-}
-
-/* LIKE 'x' or WHERE ...; then ORDER BY; then LIMIT. */
-static void parse_clauses(struct sql_parser *p, struct sql_clauses *c)
-{
-    if (sql_accept(p, "LIKE"))
-        c->like = sql_expect_string(p, "a pattern in quotes");
-    else if (sql_accept(p, "WHERE"))
-        c->where = sql_parse_expr(p);
-    if (sql_accept(p, "ORDER")) parse_order(p, c);
-    if (sql_accept(p, "LIMIT")) {
-        c->has_limit = true;
-        c->limit = sql_expect_number(p, "a number of rows");
-        if (sql_accept(p, ",")) {
-            c->offset = c->limit;
-            c->limit = sql_expect_number(p, "a number of rows");
-        } else if (sql_accept(p, "OFFSET")) {
-            c->offset = sql_expect_number(p, "a number of rows");
-        }
-    }
+    static const char *const words[] = {"LIKE", "WHERE", "ORDER", "LIMIT"};
+    for (size_t i = 0; !p->rc && !s->clauses && i < sizeof words / sizeof *words; i++)
+        if (sql_token_is(sql_peek(p, 0), words[i])) s->clauses = sql_render_clauses(p);
 }
 
 /* ("k" = "v", ...) */
@@ -164,58 +132,6 @@ static void parse_properties(struct sql_parser *p, struct sql_statement *s)
 }
 
 /* ---- statements ---- */
-
-static bool is_alias(const struct sql_token *t)
-{
-    static const char *const clauses[] = {"FROM", "WHERE", "LIKE", "ORDER", "LIMIT"};
-    if (t->kind == SQL_TOKEN_QUOTED || t->kind == SQL_TOKEN_STRING) return true;
-    for (size_t i = 0; i < sizeof clauses / sizeof *clauses; i++)
-        if (sql_token_is(t, clauses[i])) return false;
-    return t->kind == SQL_TOKEN_WORD;
-}
-
-/* A SELECT that reads tables is SQLite's to read; this one is for what has no table. */
-static void parse_small_select(struct sql_parser *p, struct sql_statement *s)
-{
-    sql_accept(p, "DISTINCT");
-    size_t cap = 0;
-    struct sql_select_item *items = NULL;
-    do {
-        struct sql_select_item item = {0};
-        size_t start = sql_peek(p, 0)->at;
-        if (sql_accept(p, "*"))
-            item.alias = "*";
-        else
-            item.expr = sql_parse_expr(p);
-        if (p->rc) break;
-        size_t end = p->tokens->items[p->at - 1].end;
-        if (sql_accept(p, "AS"))
-            item.alias = sql_expect_name(p, "a name");
-        else if (is_alias(sql_peek(p, 0)))
-            item.alias = sql_expect_name(p, "a name");
-        else if (!item.alias)
-            item.alias = arena_strndup(p->arena, p->tokens->source + start, end - start);
-        *VEC_PUSH(items, s->n_items, cap) = item;
-    } while (!p->rc && s->n_items < SQL_MAX_LIST && sql_accept(p, ","));
-    s->items = arena_array(p->arena, s->n_items + 1, sizeof *items);
-    if (s->n_items) memcpy(s->items, items, s->n_items * sizeof *items);
-    mem_free(items);
-    if (sql_accept(p, "FROM")) sql_expect(p, "DUAL");
-    parse_clauses(p, &s->clauses);
-}
-
-static void parse_select(struct sql_parser *p, struct sql_statement *s)
-{
-    s->kind = SQL_SELECT;
-    bool reads_tables = false;
-    for (size_t i = p->at; i < p->tokens->n_items; i++)
-        reads_tables |= sql_token_is(&p->tokens->items[i], "FROM") && i + 1 < p->tokens->n_items &&
-                        !sql_token_is(&p->tokens->items[i + 1], "DUAL");
-    if (reads_tables)
-        s->query = sql_render(p);
-    else
-        parse_small_select(p, s);
-}
 
 static void parse_show_proc(struct sql_parser *p, struct sql_statement *s)
 {
@@ -323,7 +239,7 @@ static void parse_show(struct sql_parser *p, struct sql_statement *s)
     } else {
         sql_unexpected(p, "BACKENDS, COMPUTE NODES, FRONTENDS, VARIABLES or another thing that SHOW knows");
     }
-    parse_clauses(p, &s->clauses);
+    parse_clauses(p, s);
 }
 
 static void parse_password(struct sql_parser *p, struct sql_statement *s)
@@ -544,7 +460,7 @@ static void parse_admin(struct sql_parser *p, struct sql_statement *s)
         s->show = SQL_SHOW_CONFIG;
         sql_expect(p, "FRONTEND");
         sql_expect(p, "CONFIG");
-        parse_clauses(p, &s->clauses);
+        parse_clauses(p, s);
     } else {
         sql_unexpected(p, "EXECUTE, SET or SHOW");
     }
@@ -557,9 +473,10 @@ int sql_parse(const struct sql_tokens *tokens, struct arena *arena, struct sql_s
     while (sql_accept(&p, ";")) {
     }
     if (sql_peek(&p, 0)->kind == SQL_TOKEN_END) return 0;
-    if (sql_accept(&p, "SELECT"))
-        parse_select(&p, s);
-    else if (sql_accept(&p, "SHOW"))
+    if (sql_accept(&p, "SELECT")) {
+        s->kind = SQL_SELECT;
+        sql_render_select(&p, &s->select);
+    } else if (sql_accept(&p, "SHOW"))
         parse_show(&p, s);
     else if (sql_accept(&p, "ADMIN"))
         parse_admin(&p, s);

@@ -3,7 +3,7 @@
 #define SERVE_SQL_SQL_PARSE_H
 
 #include "serve/sql/sql_cluster.h"
-#include "serve/sql/sql_table.h"
+#include "serve/sql/sql_lex.h"
 
 enum sql_statement_kind {
     SQL_NOTHING, /* an empty text */
@@ -58,9 +58,15 @@ enum sql_target {
     SQL_TARGET_ALL_COMPUTE_NODES
 };
 
-struct sql_select_item {
-    struct sql_expr *expr; /* NULL: * */
-    const char *alias;     /* never NULL: the text when none is given */
+/* A SELECT in SQLite's words. */
+struct sql_select {
+    const char *text;
+    bool reads_tables;
+    /* The items of the outermost SELECT, as they stand in `text` and as the client wrote them. */
+    struct sql_select_item {
+        const char *rendered, *written;
+    } * items;
+    size_t n_items;
 };
 
 struct sql_address {
@@ -70,15 +76,13 @@ struct sql_address {
 
 struct sql_statement {
     enum sql_statement_kind kind;
-    struct sql_clauses clauses;
-
     enum sql_show show;
     bool is_full;         /* SHOW FULL ... */
     const char *database; /* SHOW ... FROM database; NULL: none */
 
-    const char *query; /* a SELECT that reads tables, in SQLite's words; NULL: it has only items */
-    struct sql_select_item *items;
-    size_t n_items;
+    const char *clauses; /* of a SHOW, in SQLite's words, from LIKE, WHERE, ORDER or LIMIT on; NULL: none */
+
+    struct sql_select select;
 
     const char *name;     /* database, table, user, setting */
     const char *password; /* NULL: none given */

@@ -1,11 +1,11 @@
-/* sql_parser.h - private to sql_parse.c and sql_parse_expr.c: the place in the words, and the small steps
+/* sql_parser.h - private to sql_parse.c and sql_render.c: the place in the words, and the small steps
  * over them. */
 #ifndef SERVE_SQL_SQL_PARSER_H
 #define SERVE_SQL_SQL_PARSER_H
 
 #include "serve/sql/sql_parse.h"
 
-enum { SQL_MAX_DEPTH = 64, SQL_MAX_LIST = 10000, SQL_MAX_OPERATORS = 2000 };
+enum { SQL_MAX_DEPTH = 64, SQL_MAX_LIST = 10000 };
 
 struct sql_parser {
     const struct sql_tokens *tokens;
@@ -13,7 +13,6 @@ struct sql_parser {
     struct arena *arena;
     struct err *err;
     int rc; /* the first failure; every later step does nothing */
-    unsigned depth, n_operators;
 };
 
 const struct sql_token *sql_peek(const struct sql_parser *p, size_t ahead);
@@ -25,9 +24,8 @@ const char *sql_expect_name(struct sql_parser *p, const char *what);   /* word, 
 uint64_t sql_expect_number(struct sql_parser *p, const char *what);
 const char *sql_dotted_name(struct sql_parser *p, const char *what); /* a.b.c */
 
-/* The rest of a SELECT in SQLite's words, up to its end or ';' (sql_render.c). */
-const char *sql_render(struct sql_parser *p);
-
-struct sql_expr *sql_parse_expr(struct sql_parser *p); /* NULL after a failure */
+/* sql_render.c: the words from the next one to the end of the statement, as SQLite wants them. */
+void sql_render_select(struct sql_parser *p, struct sql_select *ret_select); /* SELECT was the last word */
+const char *sql_render_clauses(struct sql_parser *p);
 
 #endif

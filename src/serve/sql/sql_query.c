@@ -10,7 +10,9 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "serve/sql/sql_functions.h"
 #include "serve/sql/sql_memory.h"
 #include "serve/sql/sql_schema.h"
 
@@ -19,13 +21,16 @@ enum {
     MAX_CPU_MS = 3000,    /* steps over long values take longer */
     STEPS_A_LOOK = 100,   /* between looks at the bounds */
     BYTES_A_LOOK = 1 << 18,
-    CPU_MS_A_QUESTION = 20,    /* whether somebody wants it to end */
-    MAX_PROGRAM = 50000,       /* steps that are written down: between jumps nobody looks */
+    CPU_MS_A_QUESTION = 20, /* whether somebody wants it to end */
+    MAX_PROGRAM = 50000,    /* steps that are written down: between jumps nobody looks */
+    MAX_ARGS = 100,
     MAX_VALUE_BYTES = 1 << 16, /* so many steps make no more than some MiB of them */
 };
 
 struct query {
     struct sql_session *session;
+    struct sql_caller caller;
+    const struct sql_table *shown; /* the rows of a SHOW, as table main.shown; NULL: none */
     struct arena *arena;
     size_t n_arena_bytes; /* that it had before */
     sqlite3 *db;
@@ -65,8 +70,9 @@ static int look(void *context)
 }
 
 /* For what takes long inside one step. False: it is not to be done any more. */
-static bool may_work(struct query *q, size_t n_bytes)
+static bool may_work(void *context, size_t n_bytes)
 {
+    struct query *q = context;
     q->n_unseen_bytes += n_bytes;
     if (q->is_ended || q->n_unseen_bytes < BYTES_A_LOOK) return !q->is_ended;
     q->n_unseen_bytes = 0;
@@ -117,14 +123,20 @@ static int table_connect(sqlite3 *db, void *context, int n_args, const char *con
 {
     struct query *q = context;
     (void)ret_error;
-    const struct sql_schema_table *spec = n_args >= 3 ? sql_schema_find(args[1], args[2]) : NULL;
-    if (!spec) return SQLITE_ERROR;
+    bool is_shown = q->shown && n_args >= 3 && !strcmp(args[1], "main");
+    const struct sql_schema_table *spec = n_args >= 3 && !is_shown ? sql_schema_find(args[1], args[2]) : NULL;
+    if (!spec && !is_shown) return SQLITE_ERROR;
     struct virtual_table *v = mem_zalloc(sizeof *v);
     struct buf declaration = {0};
     v->query = q;
     v->spec = spec;
-    sql_table_init(&v->rows, q->arena);
-    sql_table_typed_columns(&v->rows, spec->columns);
+    v->is_filled = is_shown;
+    if (is_shown) {
+        v->rows = *q->shown;
+    } else {
+        sql_table_init(&v->rows, q->arena);
+        sql_table_columns(&v->rows, spec->columns);
+    }
     buf_str(&declaration, "CREATE TABLE t (");
     for (size_t i = 0; i < v->rows.n_columns; i++)
         buf_printf(&declaration, "%s\"%s\" %s", i ? "," : "", v->rows.columns[i].name,
@@ -236,110 +248,7 @@ static const sqlite3_module module = {
     .xRowid = cursor_rowid,
 };
 
-/* ---- functions ---- */
-
-static struct sql_value value_of(sqlite3_value *v)
-{
-    switch (sqlite3_value_type(v)) {
-    case SQLITE_INTEGER:
-        return sql_value_int(sqlite3_value_int64(v));
-    case SQLITE_FLOAT:
-        return (struct sql_value){.kind = SQL_REAL, .r = sqlite3_value_double(v)};
-    case SQLITE_NULL:
-        return (struct sql_value){0};
-    default:
-        return sql_value_text((const char *)sqlite3_value_text(v));
-    }
-}
-
-static void give(sqlite3_context *to, struct sql_value v)
-{
-    switch (v.kind) {
-    case SQL_NULL:
-        sqlite3_result_null(to);
-        break;
-    case SQL_BOOL:
-    case SQL_INT:
-        sqlite3_result_int64(to, v.i);
-        break;
-    case SQL_REAL:
-        sqlite3_result_double(to, v.r);
-        break;
-    case SQL_TEXT:
-        sqlite3_result_text(to, v.s, -1, SQLITE_TRANSIENT);
-    }
-}
-
-static void finish(sqlite3_context *to, int rc, struct sql_value v, const struct err *err)
-{
-    if (rc)
-        sqlite3_result_error(to, err->text, -1);
-    else
-        give(to, v);
-}
-
-/* What the user is told, explain() knows. */
-static void say_ended(sqlite3_context *to)
-{
-    sqlite3_result_error(to, "ended", -1);
-}
-
-enum { MAX_ARGS = 100 };
-
-struct function {
-    struct query *query;
-    const char *name;
-};
-
-static void call(sqlite3_context *to, int n_args, sqlite3_value **args)
-{
-    const struct function *f = sqlite3_user_data(to);
-    struct sql_value values[MAX_ARGS], result = {0};
-    struct arena arena = {0}; /* a call for each row: nothing of it may stay */
-    struct err err = {0};
-    size_t n_bytes = 0;
-    for (int i = 0; i < n_args; i++) {
-        values[i] = value_of(args[i]);
-        n_bytes += values[i].len;
-    }
-    if (!may_work(f->query, n_bytes)) {
-        say_ended(to);
-        return;
-    }
-    int rc = sql_call(f->query->session, f->name, values, (size_t)n_args, &arena, &result, &err);
-    finish(to, rc, result, &err);
-    arena_free(&arena);
-}
-
-/* @@name, which sql_render made a call of this. */
-static void variable(sqlite3_context *to, int n_args, sqlite3_value **args)
-{
-    struct query *q = sqlite3_user_data(to);
-    const char *name = (const char *)sqlite3_value_text(args[0]);
-    struct sql_value result = {0};
-    struct err err = {0};
-    (void)n_args;
-    int rc = sql_variable_value(q->session, name ? name : "", &result, &err);
-    finish(to, rc, result, &err);
-}
-
-/* MySQL's LIKE: a backslash before % and _ takes their meaning away. */
-static void like(sqlite3_context *to, int n_args, sqlite3_value **args)
-{
-    const char *pattern = (const char *)sqlite3_value_text(args[0]),
-               *text = (const char *)sqlite3_value_text(args[1]);
-    const char *escape = n_args > 2 ? (const char *)sqlite3_value_text(args[2]) : "\\";
-    struct err err;
-    if (!pattern || !text) return;
-    if (!escape || strcmp(escape, "\\"))
-        sqlite3_result_error(to, "LIKE has a backslash to ESCAPE with, and no other", -1);
-    else if (sql_check_pattern(pattern, &err))
-        sqlite3_result_error(to, err.text, -1);
-    else if (may_work(sqlite3_user_data(to), strlen(text) * strlen(pattern)))
-        sqlite3_result_int(to, sql_like(text, pattern, true));
-    else
-        say_ended(to);
-}
+/* ---- collations ---- */
 
 static int compare_ignoring_case(void *context, int n_a, const void *a, int n_b, const void *b)
 {
@@ -366,47 +275,12 @@ static int compare_truths(void *context, int n_a, const void *a, int n_b, const 
     return compare_ignoring_case(context, n_a, a, n_b, b);
 }
 
-/* What sql_call knows. */
-static const char *const own_functions[] = {"VERSION",
-                                            "CURRENT_VERSION",
-                                            "DATABASE",
-                                            "SCHEMA",
-                                            "USER",
-                                            "CURRENT_USER",
-                                            "SESSION_USER",
-                                            "SYSTEM_USER",
-                                            "CONNECTION_ID",
-                                            "NOW",
-                                            "CURDATE",
-                                            "UNIX_TIMESTAMP",
-                                            "FROM_UNIXTIME",
-                                            "CONCAT",
-                                            "IF",
-                                            "LOCATE",
-                                            "LEFT",
-                                            "RIGHT",
-                                            "INSTR",
-                                            "REPLACE",
-                                            "TRIM",
-                                            "LTRIM",
-                                            "RTRIM"};
-
-enum { N_OWN_FUNCTIONS = sizeof own_functions / sizeof *own_functions };
-
-static int add_functions(struct query *q)
+static int add_collations(struct query *q)
 {
-    static const char *const collations[] = {"NOCASE", "utf8mb4_general_ci", "utf8_general_ci"};
-    int rc = sqlite3_create_function(q->db, "like", 2, SQLITE_UTF8, q, like, NULL, NULL);
-    if (!rc) rc = sqlite3_create_function(q->db, "like", 3, SQLITE_UTF8, q, like, NULL, NULL);
-    if (!rc) rc = sqlite3_create_function(q->db, "sql_variable", 1, SQLITE_UTF8, q, variable, NULL, NULL);
-    for (size_t i = 0; !rc && i < N_OWN_FUNCTIONS; i++) {
-        struct function *f = arena_alloc(q->arena, sizeof *f);
-        *f = (struct function){.query = q, .name = own_functions[i]};
-        rc = sqlite3_create_function(q->db, own_functions[i], -1, SQLITE_UTF8, f, call, NULL, NULL);
-    }
-    if (!rc) rc = sqlite3_create_collation(q->db, "TRUTH", SQLITE_UTF8, q, compare_truths);
-    for (size_t i = 0; !rc && i < sizeof collations / sizeof *collations; i++)
-        rc = sqlite3_create_collation(q->db, collations[i], SQLITE_UTF8, q, compare_ignoring_case);
+    static const char *const names[] = {"NOCASE", "utf8mb4_general_ci", "utf8_general_ci"};
+    int rc = sqlite3_create_collation(q->db, "TRUTH", SQLITE_UTF8, q, compare_truths);
+    for (size_t i = 0; !rc && i < sizeof names / sizeof *names; i++)
+        rc = sqlite3_create_collation(q->db, names[i], SQLITE_UTF8, q, compare_ignoring_case);
     return rc;
 }
 
@@ -418,18 +292,15 @@ static int add_functions(struct query *q)
 static bool is_allowed_function(const char *name)
 {
     static const char *const names[] = {
-        "abs",        "avg",       "ceil",  "ceiling",      "coalesce",     "count",  "date",
-        "datetime",   "exp",       "floor", "first_value",  "group_concat", "hex",    "ifnull",
-        "iif",        "julianday", "lag",   "last_value",   "lead",         "length", "like",
-        "ln",         "log10",     "log2",  "lower",        "max",          "min",    "mod",
-        "nullif",     "ntile",     "pow",   "power",        "dense_rank",   "rank",   "round",
-        "row_number", "sign",      "sqrt",  "sql_variable", "strftime",     "substr", "substring",
-        "sum",        "time",      "total", "typeof",       "unixepoch",    "upper"};
+        "abs",  "avg",        "ceil",        "ceiling",      "coalesce",  "count",    "date",   "datetime",
+        "exp",  "floor",      "first_value", "group_concat", "hex",       "ifnull",   "iif",    "julianday",
+        "lag",  "last_value", "lead",        "length",       "ln",        "log10",    "log2",   "lower",
+        "max",  "min",        "mod",         "nullif",       "ntile",     "pow",      "power",  "dense_rank",
+        "rank", "round",      "row_number",  "sign",         "sqrt",      "strftime", "substr", "substring",
+        "sum",  "time",       "total",       "typeof",       "unixepoch", "upper"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcasecmp(names[i], name)) return true;
-    for (size_t i = 0; i < N_OWN_FUNCTIONS; i++)
-        if (!strcasecmp(own_functions[i], name)) return true;
-    return false;
+    return sql_functions_has(name);
 }
 
 static int authorize(void *context, int action, const char *a, const char *b, const char *database,
@@ -440,6 +311,7 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     if (action == SQLITE_SELECT || action == SQLITE_RECURSIVE) return SQLITE_OK;
     if (action == SQLITE_FUNCTION) return is_allowed_function(b) ? SQLITE_OK : SQLITE_DENY;
     if (action != SQLITE_READ) return SQLITE_DENY;
+    if (q->shown && database && !strcmp(database, "main") && !strcmp(a, "shown")) return SQLITE_OK;
     const struct sql_schema_table *spec = sql_schema_find(database, a);
     /* Not one of ours: a name that the statement itself gave (WITH x AS ...), or SQLite's own table. */
     if (!spec) return database || !strncasecmp(a, "sqlite_", 7) ? SQLITE_DENY : SQLITE_OK;
@@ -473,6 +345,8 @@ static int add_tables(struct query *q, const char *query)
     char sql[200];
     const char *attached = ""; /* the list has the tables of a database together */
     int rc = sqlite3_create_module(q->db, "procprof", &module, q);
+    if (!rc && q->shown)
+        rc = sqlite3_exec(q->db, "CREATE VIRTUAL TABLE main.shown USING procprof", NULL, NULL, NULL);
     for (size_t i = 0; !rc && i < sql_schema_n_tables; i++) {
         const struct sql_schema_table *t = &sql_schema_tables[i];
         if (!strcasestr(query, t->name)) continue; /* one too many does no harm, all of them take 3 ms */
@@ -511,9 +385,8 @@ static enum sql_column_type type_of_seen(const struct seen *seen)
 
 static const char *cell_text(struct query *q, sqlite3_stmt *stmt, int column, enum sql_column_type type)
 {
-    if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT) /* as SELECT without tables has it */
-        return sql_value_cstr((struct sql_value){.kind = SQL_REAL, .r = sqlite3_column_double(stmt, column)},
-                              q->arena);
+    if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT)
+        return arena_printf(q->arena, "%.15g", sqlite3_column_double(stmt, column));
     const char *text = (const char *)sqlite3_column_text(stmt, column);
     if (type == SQL_COLUMN_TRUTH && text && (!strcmp(text, "0") || !strcmp(text, "1")))
         return *text == '1' ? "true" : "false";
@@ -552,39 +425,55 @@ static int explain(const struct query *q, int rc, struct err *err)
     return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", sqlite3_errmsg(q->db));
 }
 
-int sql_query(struct sql_session *s, const char *text, bool describe_only, struct sql_table *t,
-              unsigned *ret_needs, struct err *err)
+/* An item of the SELECT that has no name of its own gets its text as the client wrote it. */
+static const char *column_name(const struct sql_select *select, const char *name, struct arena *arena)
+{
+    for (size_t i = 0; i < select->n_items; i++)
+        if (!strcmp(select->items[i].rendered, name)) return select->items[i].written;
+    return arena_strdup(arena, name);
+}
+
+static int prepare(struct query *q, const struct sql_select *select, sqlite3_stmt **ret_stmt)
+{
+    int rc = sqlite3_open_v2(":memory:", &q->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (!rc) rc = sqlite3_exec(q->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
+    if (!rc) rc = close_doors(q->db);
+    if (!rc) rc = sql_functions_add(q->db, &q->caller);
+    if (!rc) rc = add_collations(q);
+    if (!rc) rc = add_tables(q, select->text);
+    if (rc) return rc;
+    /* Without tables nothing repeats, so a value may be as long as the statement. */
+    sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH, select->reads_tables ? MAX_VALUE_BYTES : (int)SQL_MAX_BYTES);
+    sqlite3_limit(q->db, SQLITE_LIMIT_FUNCTION_ARG, MAX_ARGS);
+    sqlite3_limit(q->db, SQLITE_LIMIT_EXPR_DEPTH, 200);
+    sqlite3_limit(q->db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
+    sqlite3_limit(q->db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
+    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, 0); /* $x and :x are not for clients */
+    sqlite3_set_authorizer(q->db, authorize, q);
+    sqlite3_progress_handler(q->db, STEPS_A_LOOK, look, q);
+    return sqlite3_prepare_v2(q->db, select->text, -1, ret_stmt, NULL);
+}
+
+int sql_query(struct sql_session *s, const struct sql_select *select, const struct sql_table *shown,
+              bool describe_only, struct sql_table *t, unsigned *ret_needs, struct err *err)
 {
     struct query q = {.session = s,
+                      .shown = shown,
                       .arena = t->arena,
                       .n_arena_bytes = t->arena->total_bytes,
                       .begin_cpu_ms = thread_cpu_ms()};
+    q.caller = (struct sql_caller){.session = s, .may_work = may_work, .context = &q};
     sqlite3_stmt *stmt = NULL;
-    const char *rest = "";
     err->text[0] = '\0';
     sql_work_begin();
-    int rc = sqlite3_open_v2(":memory:", &q.db,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (!rc) rc = sqlite3_exec(q.db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
-    if (!rc) rc = close_doors(q.db);
-    if (!rc) rc = add_functions(&q);
-    if (!rc) rc = add_tables(&q, text);
-    if (!rc) {
-        sqlite3_limit(q.db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
-        sqlite3_limit(q.db, SQLITE_LIMIT_FUNCTION_ARG, MAX_ARGS);
-        sqlite3_limit(q.db, SQLITE_LIMIT_EXPR_DEPTH, 200);
-        sqlite3_limit(q.db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
-        sqlite3_limit(q.db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
-        sqlite3_set_authorizer(q.db, authorize, &q);
-        sqlite3_progress_handler(q.db, STEPS_A_LOOK, look, &q);
-        rc = sqlite3_prepare_v2(q.db, text, -1, &stmt, &rest);
-    }
+    int rc = prepare(&q, select, &stmt);
     if (!rc) {
         t->n_columns = (size_t)sqlite3_column_count(stmt);
         t->columns = arena_array(t->arena, t->n_columns + 1, sizeof *t->columns);
         for (size_t i = 0; i < t->n_columns; i++)
             t->columns[i] =
-                (struct sql_column){.name = arena_strdup(t->arena, sqlite3_column_name(stmt, (int)i)),
+                (struct sql_column){.name = column_name(select, sqlite3_column_name(stmt, (int)i), t->arena),
                                     .type = type_of_declared(sqlite3_column_decltype(stmt, (int)i)),
                                     .is_long = true};
         if (!describe_only) rc = read_rows(&q, stmt, t, err);

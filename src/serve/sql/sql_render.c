@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "serve/sql/sql_parser.h"
 
 static void render_quoted(struct buf *b, const struct sql_token *t, char quote)
@@ -131,23 +132,72 @@ static size_t operand_length(const struct sql_parser *p)
     }
 }
 
-const char *sql_render(struct sql_parser *p)
+enum { MAX_ITEMS = 2000 }; /* SQLite takes no more columns */
+
+/* The items between SELECT and its first clause, while they are being written. */
+struct items {
+    struct sql_select *select; /* NULL: not wanted, or all of them are there */
+    size_t cap;
+    bool is_open;       /* the next word belongs to the item that begins below */
+    size_t rendered_at; /* in the output */
+    size_t at, end;     /* in the source */
+};
+
+static const char *trimmed(struct arena *arena, const char *text, size_t len)
 {
-    struct buf b = {0};
+    while (len && *text == ' ') text++, len--;
+    while (len && text[len - 1] == ' ') len--;
+    return arena_strndup(arena, text, len);
+}
+
+/* Called before a word is written. */
+static void note_item(struct sql_parser *p, const struct buf *b, const struct sql_token *t, bool is_end,
+                      size_t depth, struct items *items)
+{
+    static const char *const ends[] = {",",     "FROM",  "WHERE",  "GROUP",     "HAVING", "ORDER",
+                                       "LIMIT", "UNION", "EXCEPT", "INTERSECT", NULL};
+    struct sql_select *select = items->select;
+    if (!select || (depth && !is_end)) {
+        items->end = t->end;
+        return;
+    }
+    if (is_end || is_one_of(t, ends)) {
+        if (items->is_open && select->n_items < MAX_ITEMS)
+            *VEC_PUSH(select->items, select->n_items, items->cap) = (struct sql_select_item){
+                .rendered = trimmed(p->arena, b->data + items->rendered_at, b->len - items->rendered_at),
+                .written = trimmed(p->arena, p->tokens->source + items->at, items->end - items->at)};
+        items->is_open = false;
+        if (is_end || !sql_token_is(t, ",")) items->select = NULL;
+    } else if (!items->is_open && !sql_token_is(t, "DISTINCT") && !sql_token_is(t, "ALL")) {
+        items->is_open = true;
+        items->rendered_at = b->len;
+        items->at = t->at;
+    }
+    items->end = t->end;
+}
+
+/* Appends the words from the next one to the end of the statement. */
+static void render(struct sql_parser *p, struct buf *b, struct sql_select *select)
+{
     struct nesting nesting = {0};
-    buf_str(&b, "SELECT");
+    struct items items = {.select = select};
     size_t div_ends[SQL_MAX_DEPTH], n_divs = 0; /* the last words of what DIV divides by, innermost last */
     size_t end = 0; /* never where a word begins, so there is a space behind SELECT */
     for (; !p->rc; p->at++) {
         const struct sql_token *t = sql_peek(p, 0);
         bool is_end = t->kind == SQL_TOKEN_END || sql_token_is(t, ";");
-        if (is_end) render_nesting(&b, &(struct sql_token){.kind = SQL_TOKEN_END}, &nesting);
+        note_item(p, b, t, is_end, nesting.depth, &items);
+        if (is_end) render_nesting(b, &(struct sql_token){.kind = SQL_TOKEN_END}, &nesting);
         if (is_end) break;
+        if (sql_token_is(t, "FROM") && sql_token_is(sql_peek(p, 1), "DUAL")) { /* no table at all */
+            p->at++;
+            continue;
+        }
         /* Two minus signs side by side would begin a comment there. */
-        if (t->at != end || sql_token_is(t, "-")) buf_char(&b, ' ');
+        if (t->at != end || sql_token_is(t, "-")) buf_char(b, ' ');
         end = t->end;
-        if (render_nesting(&b, t, &nesting)) continue;
-        bool is_after_dot = b.data[b.len - 1] == '.';
+        if (render_nesting(b, t, &nesting)) continue;
+        bool is_after_dot = b->len && b->data[b->len - 1] == '.';
         if (sql_token_is(t, "DIV") && !is_after_dot) {
             if (n_divs == SQL_MAX_DEPTH)
                 sql_unexpected(p, "a simpler expression (too deep)");
@@ -158,31 +208,55 @@ const char *sql_render(struct sql_parser *p)
         switch (t->kind) {
         case SQL_TOKEN_STRING:
             if (memchr(t->text, 0, t->len)) sql_unexpected(p, "text without zero bytes");
-            render_quoted(&b, t, '\'');
+            render_quoted(b, t, '\'');
             break;
         case SQL_TOKEN_QUOTED:
-            render_quoted(&b, t, '"');
+            render_quoted(b, t, '"');
             break;
         case SQL_TOKEN_VARIABLE:
             if (t->is_system) {
-                buf_str(&b, "sql_variable(");
-                render_quoted(&b, t, '\'');
-                buf_char(&b, ')');
+                buf_str(b, "sql_variable(");
+                render_quoted(b, t, '\'');
+                buf_char(b, ')');
             } else {
-                buf_str(&b, "NULL"); /* never set here */
+                buf_str(b, "NULL"); /* user variables are never set */
             }
             break;
         default:
             if (t->kind == SQL_TOKEN_WORD &&
-                (is_after_dot || is_join_call(p))) /* a name, whatever the word means elsewhere */
-                render_quoted(&b, t, '"');
+                (is_after_dot || is_join_call(p) || *t->text == '$')) /* a name, whatever else it may mean */
+                render_quoted(b, t, '"');
             else if (call)
-                buf_printf(&b, "%s%s", call, sql_token_is(sql_peek(p, 1), "(") ? "" : "()");
+                buf_printf(b, "%s%s", call, sql_token_is(sql_peek(p, 1), "(") ? "" : "()");
             else
-                buf_str(&b, translated(t));
+                buf_str(b, translated(t));
         }
-        for (; n_divs && div_ends[n_divs - 1] == p->at; n_divs--) buf_str(&b, whole_part);
+        for (; n_divs && div_ends[n_divs - 1] == p->at; n_divs--) buf_str(b, whole_part);
     }
+}
+
+void sql_render_select(struct sql_parser *p, struct sql_select *select)
+{
+    struct buf b = {0};
+    for (size_t i = p->at; i + 1 < p->tokens->n_items; i++)
+        select->reads_tables |=
+            sql_token_is(&p->tokens->items[i], "FROM") && !sql_token_is(&p->tokens->items[i + 1], "DUAL");
+    buf_str(&b, "SELECT");
+    render(p, &b, select);
+    select->text = arena_strdup(p->arena, buf_cstr(&b));
+    struct sql_select_item *items = select->items;
+    if (items) {
+        select->items = arena_array(p->arena, select->n_items, sizeof *items);
+        memcpy(select->items, items, select->n_items * sizeof *items);
+    }
+    mem_free(items);
+    buf_free(&b);
+}
+
+const char *sql_render_clauses(struct sql_parser *p)
+{
+    struct buf b = {0};
+    render(p, &b, NULL);
     const char *text = arena_strdup(p->arena, buf_cstr(&b));
     buf_free(&b);
     return text;

@@ -145,7 +145,7 @@ static int fill_columns(struct sql_session *s, struct sql_table *t, struct err *
         const struct sql_schema_table *spec = &sql_schema_tables[i];
         struct sql_table of;
         sql_table_init(&of, t->arena);
-        sql_table_typed_columns(&of, spec->columns);
+        sql_table_columns(&of, spec->columns);
         for (size_t k = 0; k < of.n_columns; k++) {
             enum sql_column_type type = of.columns[k].type;
             bool is_text = type == SQL_COLUMN_TEXT || type == SQL_COLUMN_TRUTH,
@@ -372,7 +372,7 @@ bool sql_schema_may(const struct sql_session *s, const struct sql_schema_table *
 int sql_schema_fill(struct sql_session *s, const struct sql_schema_table *spec, bool describe_only,
                     struct sql_table *t, struct err *err)
 {
-    sql_table_typed_columns(t, spec->columns);
+    sql_table_columns(t, spec->columns);
     if (describe_only || spec->rows == SQL_ROWS_NONE) return 0;
     if (spec->rows == SQL_ROWS_FILLED) return spec->fill(s, t, err);
     struct sql_table as_typed = *t;
@@ -450,7 +450,7 @@ static int show_columns(const struct sql_schema_table *spec, bool is_full, struc
     sql_table_columns(t, is_full ? "Field,Type,Collation,Null,Key,Default,Extra,Privileges,Comment"
                                  : "Field,Type,Null,Key,Default,Extra");
     sql_table_init(&of, t->arena);
-    sql_table_typed_columns(&of, spec->columns);
+    sql_table_columns(&of, spec->columns);
     for (size_t i = 0; i < of.n_columns; i++) {
         enum sql_column_type type = of.columns[i].type;
         const char *name = of.columns[i].name, *type_text = type_name(type, true);
@@ -470,7 +470,7 @@ static int show_create_table(const struct sql_schema_table *spec, struct sql_tab
     struct sql_table of;
     struct buf b = {0};
     sql_table_init(&of, t->arena);
-    sql_table_typed_columns(&of, spec->columns);
+    sql_table_columns(&of, spec->columns);
     buf_printf(&b, "CREATE TABLE `%s` (", spec->name);
     for (size_t i = 0; i < of.n_columns; i++)
         buf_printf(&b, "%s\n  `%s` %s", i ? "," : "", of.columns[i].name,

@@ -9,7 +9,7 @@
 
 #include "serve/sql/sql_execute.h"
 
-/* Names with types, as sql_table_typed_columns takes them; SHOW has the same columns as text. */
+/* Names with types, as sql_table_columns takes them; SHOW has the same columns as text. */
 #define SQL_BACKEND_COLUMNS                                                                                  \
     "BackendId:i,IP,HeartbeatPort:i,BePort:i,HttpPort:i,BrpcPort:i,LastStartTime:t,LastHeartbeat:t,Alive:b," \
     "SystemDecommissioned:b,ClusterDecommissioned:b,TabletNum:i,DataUsedCapacity,AvailCapacity,"             \

@@ -81,7 +81,7 @@ static void add_row(struct sql_table *t, const char *const *cells)
 static void show_config(struct sql_session *s, struct sql_table *t)
 {
     struct cluster_setting *settings;
-    sql_table_columns(t, "Key,AliasNames,Value,Type,IsMutable,Comment");
+    sql_table_columns(t, "Key,AliasNames,Value,Type,IsMutable:b,Comment");
     size_t n = cluster_settings(s->cluster->cluster, &settings);
     for (size_t i = 0; i < n; i++)
         add_row(t, (const char *const[]){settings[i].key, "[]",
@@ -116,7 +116,7 @@ static int show_grants(struct sql_session *s, const struct sql_statement *st, st
 static void show_users(struct sql_session *s, struct sql_table *t)
 {
     struct cluster_user *users;
-    sql_table_columns(t, "User,HasPassword,Grants");
+    sql_table_columns(t, "User,HasPassword:b,Grants");
     size_t n = cluster_users(s->cluster->cluster, &users);
     for (size_t i = 0; i < n; i++)
         add_row(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", users[i].name),
@@ -205,12 +205,12 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
         sql_table_columns(t, "Level,Code,Message");
         return 0;
     case SQL_SHOW_COLLATION:
-        sql_table_columns(t, "Collation,Charset,Id,Default,Compiled,Sortlen");
+        sql_table_columns(t, "Collation,Charset,Id:i,Default,Compiled,Sortlen:i");
         add_row(t, (const char *const[]){"utf8mb4_general_ci", "utf8mb4", "45", "Yes", "Yes", "1"});
         add_row(t, (const char *const[]){"utf8_general_ci", "utf8", "33", "Yes", "Yes", "1"});
         return 0;
     case SQL_SHOW_CHARSET:
-        sql_table_columns(t, "Charset,Description,Default collation,Maxlen");
+        sql_table_columns(t, "Charset,Description,Default collation,Maxlen:i");
         add_row(t, (const char *const[]){"utf8mb4", "UTF-8 Unicode", "utf8mb4_general_ci", "4"});
         return 0;
     case SQL_SHOW_ENGINES:
@@ -241,7 +241,7 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
                              "character_set_client,collation_connection,Database Collation");
         return 0;
     case SQL_SHOW_PROCESSLIST:
-        sql_table_columns(t, "Id,User,Host,Db,Command,ConnectionStartTime,Time,State,Info");
+        sql_table_columns(t, "Id:i,User,Host,Db,Command,ConnectionStartTime:t,Time:i,State,Info");
         show_connections(s, t);
         return 0;
     }
