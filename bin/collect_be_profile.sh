@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Collects CPU and contention profiles of this host's StarRocks backend (or compute node, or anything with pprof endpoints):
-# the options, files, log, pid file and exit codes of StarRocks' script of this name; the work is `procprof collect`'s.
+# Collects CPU and contention profiles of this host's StarRocks backend, compute node, or any server with pprof endpoints. Options, files, log,
+# pid file and exit codes are those of StarRocks' script of the same name. `procprof collect` does the work.
 set -u
 
 home=${STARROCKS_HOME:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
@@ -11,14 +11,14 @@ usage() {
     cat <<TEXT
 Usage: ${0##*/} [OPTIONS]
   --profiling-type cpu|contention|both  what to collect (cpu)
-  --duration SECONDS                    of one capture (10)
-  --interval SECONDS                    between two, with --daemon (60; or COLLECT_BE_PROFILE_INTERVAL of the environment or be.conf)
+  --duration SECONDS                    length of one capture (10)
+  --interval SECONDS                    time between captures with --daemon (60, or COLLECT_BE_PROFILE_INTERVAL of the environment or be.conf)
   --output-dir DIR                      profiles go into DIR/proc_profile (sys_log_dir of be.conf, else \$STARROCKS_HOME/log)
   --be-conf FILE                        be.conf or cn.conf (\$STARROCKS_HOME/conf/be.conf)
-  --brpc-port PORT                      of the backend (brpc_port of be.conf, else 8060)
+  --brpc-port PORT                      brpc port of the backend (brpc_port of be.conf, else 8060)
   --cleanup-days DAYS                   remove profiles older than this (1)
-  --cleanup-size BYTES                  remove the oldest until all take less (2147483648)
-  --daemon                              go on in the background
+  --cleanup-size BYTES                  remove the oldest profiles until all take less (2147483648)
+  --daemon                              repeat in the background
   --help                                this text
 TEXT
     exit 1
@@ -33,7 +33,7 @@ procprof=${PROCPROF_PROGRAM:-}
 for candidate in "$here/procprof" "$here/../build/procprof" "$(command -v procprof 2>/dev/null)"; do
     [ -n "$procprof" ] || { [ -x "$candidate" ] && procprof=$candidate; }
 done
-[ -n "$procprof" ] && [ -x "$procprof" ] || fail "the program procprof is neither beside this script nor in PATH"
+[ -n "$procprof" ] && [ -x "$procprof" ] || fail "procprof is neither beside this script nor in PATH; install it or set PROCPROF_PROGRAM"
 
 options=() conf= output= daemon= type=cpu
 while [ $# -gt 0 ]; do
@@ -75,8 +75,8 @@ if [ -n "$daemon" ]; then
     [ -n "$log_dir" ] || log_dir=$([ -f "$conf" ] && sed -n 's/^[[:space:]]*sys_log_dir[[:space:]]*=[[:space:]]*//p' "$conf" | tail -1 | sed "s|\${STARROCKS_HOME}|$home|g; s/[[:space:]]*$//")
     [ -n "$log_dir" ] || log_dir=$home/log
     mkdir -p "$log_dir" "$home/bin" 2>/dev/null
-    [ -w "$log_dir" ] || fail "the log folder cannot be written: $log_dir"
-    [ -w "$home/bin" ] || fail "the folder of the pid file cannot be written: $home/bin"
+    [ -w "$log_dir" ] || fail "cannot write to the log folder $log_dir"
+    [ -w "$home/bin" ] || fail "cannot write to the folder of the pid file $home/bin"
     options+=(--daemon --pid-file "$home/bin/collect_be_profile.pid" --log-file "$log_dir/collect_be_profile.log")
 fi
 exec "$procprof" collect "${options[@]}"
