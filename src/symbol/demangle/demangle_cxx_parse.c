@@ -411,7 +411,9 @@ static struct node *parse_template_arg(struct parser *s)
     if (peek(s) == 'J' || peek(s) == 'I') {
         s->p++;
         struct items list = {0};
+        if (!enter(s)) return NULL;
         while (!s->bad && !eat(s, 'E')) add_item(s, &list, parse_template_arg(s));
+        s->depth--;
         return s->bad ? NULL : node_list(s, &list);
     }
     return cxx_parse_type(s);
