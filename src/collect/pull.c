@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 
 struct transfer {
@@ -229,7 +230,7 @@ static void destroy(struct pull *p)
 int pull_start(struct pull **ret_pull, struct err *err)
 {
     struct pull *p = mem_zalloc(sizeof *p);
-    pthread_mutex_init(&p->lock, NULL);
+    lock_rank_init(&p->lock, LOCK_PULL, NULL);
     p->multi = curl_multi_init();
     if (!p->multi) abort();
     curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, 64L);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/listen_on.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "base/version.h"
 #include "serve/http/api.h"
@@ -301,7 +302,7 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
 {
     struct server *s = mem_zalloc(sizeof *s);
     struct site *site = &s->site;
-    pthread_mutex_init(&s->listeners, NULL);
+    lock_rank_init(&s->listeners, LOCK_LISTENERS, NULL);
     set_log_level(conf_text(conf, CONF_LOG_LEVEL));
     more_files();
     curl_global_init(CURL_GLOBAL_DEFAULT);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/idmap.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "store/store_int.h"
 
@@ -167,9 +168,9 @@ void index_remove(struct store *s, int64_t id)
 int store_open(const struct store_options *o, struct store **ret_store, struct err *err)
 {
     struct store *s = mem_zalloc(sizeof *s);
-    pthread_mutex_init(&s->change, NULL);
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_init(&s->db_lock, NULL);
+    lock_rank_init(&s->change, LOCK_STORE_CHANGE, NULL);
+    lock_rank_init(&s->lock, LOCK_STORE_RECORDS, NULL);
+    lock_rank_init(&s->db_lock, LOCK_STORE_INDEX, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -1,8 +1,4 @@
-/* store_int.h - the inside of struct store, for store*.c only.
- *
- * Locks, in the order they may be taken: change (files and index change together: one publish, removal or
- * look-through at a time), lock (the records; held shortly, never while touching the disk), db_lock.
- */
+/* store_int.h - the inside of struct store, for store*.c only. */
 #ifndef STORE_STORE_INT_H
 #define STORE_STORE_INT_H
 
@@ -34,7 +30,10 @@ struct folder {
 };
 
 struct store {
-    pthread_mutex_t change, lock, db_lock;
+    /* In the order of their ranks (base/lock_rank.h). */
+    pthread_mutex_t change;  /* files and index change together: one publish, removal or scan at a time */
+    pthread_mutex_t lock;    /* the records; held for a short time, never during disk access */
+    pthread_mutex_t db_lock; /* the SQLite handle */
     struct db db;
     int lock_fd;
     char *dir;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "symbol/cache.h"
@@ -82,7 +83,7 @@ struct symbolizer *symbolizer_new(const struct symbol_options *options)
     }
     if (s->options.n_threads > 256) s->options.n_threads = 256;
     s->names = names_new();
-    pthread_mutex_init(&s->lock, NULL);
+    lock_rank_init(&s->lock, LOCK_SYMBOLIZER, NULL);
     return s;
 }
 
@@ -282,8 +283,8 @@ int symbolizer_open(struct symbolizer *s, const char *path, const char *build_id
     if (!o) {
         o = mem_zalloc(sizeof *o);
         o->owner = s;
-        pthread_mutex_init(&o->lock, NULL);
-        pthread_mutex_init(&o->symtab_lock, NULL);
+        lock_rank_init(&o->lock, LOCK_OBJECT, NULL);
+        lock_rank_init(&o->symtab_lock, LOCK_SYMTAB, NULL);
         o->asked_path = mem_strdup(name);
         o->asked_build_id = mem_strdup(id);
         o->root = root_of(name);

@@ -3,7 +3,7 @@
 $(B)/addr2line: $(B)/src/cmd/main.o $(B)/src/cmd/cmd_addr2line.o $(B)/libprogram.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $(B)/src/cmd/main.o $(B)/src/cmd/cmd_addr2line.o $(B)/libprogram.a \
-	    -Wl,--as-needed $(shell pkg-config --libs libdeflate zlib libzstd liblzma 2>/dev/null) -lm -pthread
+	    -Wl,--as-needed $(shell pkg-config --libs libdeflate zlib libzstd liblzma 2>/dev/null) -lm -pthread $(WRAP)
 all: $(B)/addr2line
 
 install: install-addr2line

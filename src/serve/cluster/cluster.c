@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "serve/cluster/cluster_int.h"
 
@@ -99,7 +100,7 @@ void cluster_audit_reopen(struct cluster *c)
 int cluster_open(const char *data_dir, struct conf *conf, struct cluster **ret_cluster, struct err *err)
 {
     struct cluster *c = mem_zalloc(sizeof *c);
-    pthread_mutex_init(&c->lock, NULL);
+    lock_rank_init(&c->lock, LOCK_CLUSTER, NULL);
     snprintf(c->data_dir, sizeof c->data_dir, "%s", data_dir);
     c->audit_fd = -1;
     c->conf = *conf;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "serve/collector/collector_int.h"
 #include "serve/collector/node_url.h"
@@ -825,7 +826,7 @@ int collector_start(struct cluster *cluster, struct store *store, collector_watc
         .cluster = cluster, .store = store, .watcher = watcher, .watcher_context = context};
     c->random_state = (unsigned)clock_wall_ns();
     c->done_last = &c->done_first;
-    pthread_mutex_init(&c->lock, NULL);
+    lock_rank_init(&c->lock, LOCK_COLLECTOR, NULL);
     pthread_cond_init(&c->work, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);

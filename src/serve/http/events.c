@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 
 enum { RING = 1024, MAX_LISTENERS = 64, KEEP_ALIVE_S = 15 };
@@ -31,7 +32,7 @@ struct listener {
 struct events *events_new(void)
 {
     struct events *e = mem_zalloc(sizeof *e);
-    pthread_mutex_init(&e->lock, NULL);
+    lock_rank_init(&e->lock, LOCK_EVENTS, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -18,6 +18,7 @@
 #include "base/archive/unpack.h"
 #include "base/file.h"
 #include "base/listen_on.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "serve/http/site.h"
@@ -429,7 +430,7 @@ int http_server_start(struct site *site, const struct http_server_options *o, st
                       struct err *err)
 {
     struct http_server *s = mem_zalloc(sizeof *s);
-    pthread_mutex_init(&s->lock, NULL);
+    lock_rank_init(&s->lock, LOCK_HTTP, NULL);
     s->site = site;
     int bad = 0, fd;
     if (o->tls_cert && *o->tls_cert) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "serve/http/site.h"
@@ -36,7 +37,7 @@ struct sessions {
 struct sessions *sessions_new(void)
 {
     struct sessions *s = mem_zalloc(sizeof *s);
-    pthread_mutex_init(&s->lock, NULL);
+    lock_rank_init(&s->lock, LOCK_SESSIONS, NULL);
     if (RAND_bytes(s->secret, sizeof s->secret) != 1) abort();
     return s;
 }

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/listen_on.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "serve/mysql/mysql_conn.h"
 #include "serve/sql/sql_cluster.h"
@@ -356,7 +357,7 @@ int mysql_server_start(struct cluster *cluster, const struct mysql_options *o,
                                .listen_fd = -1,
                                .polled_fd = -1,
                                .wake_fd = -1};
-    pthread_mutex_init(&s->lock, NULL);
+    lock_rank_init(&s->lock, LOCK_MYSQL, NULL);
     pthread_cond_init(&s->changed, NULL);
     if (o->snapshot_dir) s->sql.snapshot_dir = mem_strdup(o->snapshot_dir);
     s->sql.symbols = symbolizer_new(&(struct symbol_options){.search = o->symbol_search});

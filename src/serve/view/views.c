@@ -11,6 +11,7 @@
 
 #include "base/archive/pack.h"
 #include "base/archive/tar.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "format/format.h"
@@ -86,7 +87,7 @@ struct views *views_new(const struct views_options *o)
     v->search_path = buf_take(&path);
     long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
     sem_init(&v->at_work, 0, (unsigned)(n_cores > 1 ? n_cores : 2));
-    pthread_mutex_init(&v->lock, NULL);
+    lock_rank_init(&v->lock, LOCK_VIEWS, NULL);
     return v;
 }
 

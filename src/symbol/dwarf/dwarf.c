@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "symbol/dwarf/dwarf_int.h"
@@ -25,7 +26,7 @@ int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned 
         recursive; /* a unit's name may be in the alt file, which is opened under the same lock */
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&d->lock, &recursive);
+    lock_rank_init(&d->lock, LOCK_DWARF, &recursive);
     pthread_mutexattr_destroy(&recursive);
     d->main = dwarf_file_open(d, elf, false, false, err);
     struct unit first;

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/lock_rank.h"
 #include "base/mem.h"
 #include "base/strtab.h"
 #include "symbol/demangle/demangle.h"
@@ -32,7 +33,7 @@ struct names {
 struct names *names_new(void)
 {
     struct names *names = mem_zalloc(sizeof *names);
-    for (int i = 0; i < N_SHARDS; i++) pthread_mutex_init(&names->shards[i].lock, NULL);
+    for (int i = 0; i < N_SHARDS; i++) lock_rank_init(&names->shards[i].lock, LOCK_SCOPE_NAMES, NULL);
     return names;
 }
 
