@@ -1,63 +1,50 @@
-/* jemalloc_elf.c - functions by the end of their name, in the symbol tables of the files this process was
- * loaded from.
+/* jemalloc_elf.c - finds functions by the end of their name, in the symbol tables of the files that this
+ * process was loaded from.
  *
- * A statically linked allocator is often not exported, so the loader cannot name it; its file can. A symbol
- * found here will be called: so the file must be the one that is loaded, not a newer one of the same name.
- * Its first page is compared with memory.
+ * A statically linked allocator is often not exported. The loader cannot name it then, but its file can. The
+ * caller will call the function that is found here, so the file must be the one that is loaded and not a
+ * newer one of the same name: its first page is compared with memory.
  */
-#include <elf.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/heap/jemalloc.h"
+#include "agent/host/elf_file.h"
 
 #define FIRST_PAGE 4096
 
-struct image {
-    const uint8_t *data;
-    size_t n_bytes;
-};
-
-static const void *at(const struct image *f, uint64_t offset, uint64_t n_bytes)
+static bool is_loaded_file(const struct elf_file *f, const uint8_t *loaded)
 {
-    return offset <= f->n_bytes && n_bytes <= f->n_bytes - offset ? f->data + offset : NULL;
-}
-
-static bool is_loaded_file(const struct image *f, const uint8_t *loaded)
-{
-    const Elf64_Ehdr *head = at(f, 0, sizeof *head);
-    if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64)
-        return false;
-    const Elf64_Phdr *segments = at(f, head->e_phoff, (uint64_t)head->e_phnum * sizeof *segments);
-    for (unsigned i = 0; segments && i < head->e_phnum; i++) {
-        if (segments[i].p_type != PT_LOAD || segments[i].p_offset != 0) continue;
-        size_t n = segments[i].p_filesz < FIRST_PAGE ? segments[i].p_filesz : FIRST_PAGE;
-        return n <= f->n_bytes && !memcmp(f->data, loaded + segments[i].p_vaddr, n);
+    uint8_t page[FIRST_PAGE];
+    for (unsigned i = 0; i < elf_file_n_segments(f); i++) {
+        const ElfW(Phdr) *segment = elf_file_segment(f, i);
+        if (segment->p_type != PT_LOAD || segment->p_offset != 0) continue;
+        size_t n = segment->p_filesz < FIRST_PAGE ? (size_t)segment->p_filesz : FIRST_PAGE;
+        return pread(f->fd, page, n, 0) == (ssize_t)n && !memcmp(page, loaded + segment->p_vaddr, n);
     }
     return false;
 }
 
-/* The names that end so are few: find their ends first, then the symbols that start up to 63 bytes before
- * one. */
+/* Few names end in the suffix. So their ends are found first, and then the symbols whose name starts up to 63
+ * bytes before such an end. */
 #define MAX_ENDS 16
 
-static bool scan_table(const struct image *f, const Elf64_Shdr *table, const Elf64_Shdr *names,
-                       uintptr_t bias, const char *suffix, jemalloc_elf_found *found, void *context)
+static size_t find_ends(const struct elf_part *names, const char *suffix, uint64_t ends[MAX_ENDS])
 {
-    const char *text = at(f, names->sh_offset, names->sh_size);
-    const Elf64_Sym *symbols = at(f, table->sh_offset, table->sh_size);
-    size_t length = strlen(suffix) + 1, n_ends = 0, n_symbols = table->sh_size / sizeof *symbols;
-    uint64_t ends[MAX_ENDS];
-    if (!text || !symbols || ((uintptr_t)symbols & 7)) return false;
-    for (const char *p = text;
-         n_ends < MAX_ENDS && (p = memmem(p, names->sh_size - (size_t)(p - text), suffix, length));
+    size_t n_ends = 0, length = strlen(suffix) + 1;
+    const uint8_t *p = names->bytes;
+    for (; p && n_ends < MAX_ENDS &&
+           (p = memmem(p, names->n_bytes - (size_t)(p - names->bytes), suffix, length));
          p += length)
-        ends[n_ends++] = (uint64_t)(p - text) + length - 1;
-    for (size_t i = 0; n_ends && i < n_symbols; i++) {
-        const Elf64_Sym *s = &symbols[i];
+        ends[n_ends++] = (uint64_t)(p - names->bytes) + length - 1;
+    return n_ends;
+}
+
+static bool scan_symbols(const struct elf_part *symbols, const char *text, const uint64_t *ends,
+                         size_t n_ends, uintptr_t bias, jemalloc_elf_found *found, void *context)
+{
+    for (size_t i = 0; i < symbols->n_bytes / sizeof(ElfW(Sym)); i++) {
+        const ElfW(Sym) *s = (const ElfW(Sym) *)(const void *)symbols->bytes + i;
         if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !s->st_value) continue;
         for (size_t e = 0; e < n_ends; e++)
             if (s->st_name < ends[e] && ends[e] - s->st_name < 64 &&
@@ -68,37 +55,35 @@ static bool scan_table(const struct image *f, const Elf64_Shdr *table, const Elf
     return false;
 }
 
-static bool scan_image(const struct image *f, uintptr_t bias, const char *suffix, jemalloc_elf_found *found,
-                       void *context)
+/* The symbols are read only when a name of theirs ends in the suffix. */
+static bool scan_table(const struct elf_file *f, const ElfW(Shdr) * table, uintptr_t bias, const char *suffix,
+                       jemalloc_elf_found *found, void *context)
 {
-    const Elf64_Ehdr *head = at(f, 0, sizeof *head);
-    const Elf64_Shdr *sections = at(f, head->e_shoff, (uint64_t)head->e_shnum * sizeof *sections);
-    if (!sections || (head->e_shoff & 7) || head->e_shentsize != sizeof *sections) return false;
-    for (unsigned i = 0; i < head->e_shnum; i++) {
-        const Elf64_Shdr *s = &sections[i];
-        if ((s->sh_type != SHT_SYMTAB && s->sh_type != SHT_DYNSYM) || s->sh_link >= head->e_shnum) continue;
-        if (scan_table(f, s, &sections[s->sh_link], bias, suffix, found, context)) return true;
+    uint64_t ends[MAX_ENDS];
+    bool stopped = false;
+    struct elf_part names = elf_file_load(f, elf_file_section(f, table->sh_link));
+    size_t n_ends = find_ends(&names, suffix, ends);
+    if (n_ends) {
+        struct elf_part symbols = elf_file_load(f, table);
+        stopped = scan_symbols(&symbols, (const char *)names.bytes, ends, n_ends, bias, found, context);
+        elf_part_free(&symbols);
     }
-    return false;
+    elf_part_free(&names);
+    return stopped;
 }
 
 bool jemalloc_elf_symbols(const char *path, uintptr_t bias, const char *suffix, jemalloc_elf_found *found,
                           void *context)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
+    struct elf_file f;
     bool stopped = false;
-    if (fd < 0) return false;
-    if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0) {
-        struct image f = {.n_bytes = (size_t)status.st_size};
-        void *memory = mmap(NULL, f.n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-        f.data = memory;
-        if (memory != MAP_FAILED) {
-            if (is_loaded_file(&f, (const uint8_t *)bias))
-                stopped = scan_image(&f, bias, suffix, found, context);
-            munmap(memory, f.n_bytes);
-        }
+    if (!elf_file_open(&f, path)) return false;
+    unsigned n = is_loaded_file(&f, (const uint8_t *)bias) ? elf_file_n_sections(&f) : 0;
+    for (unsigned i = 0; i < n && !stopped; i++) {
+        const ElfW(Shdr) *s = elf_file_section(&f, i);
+        if ((s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM) && s->sh_link < n)
+            stopped = scan_table(&f, s, bias, suffix, found, context);
     }
-    close(fd);
+    elf_file_close(&f);
     return stopped;
 }
