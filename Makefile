@@ -66,14 +66,15 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/libprogram.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libprogram.a $(LIBS)
 
-# A fuzz harness becomes two programs: a replay of its corpus for `make test`, and (clang) the fuzzer itself.
+# A fuzz harness becomes two programs: a replay of its corpus for `make test`, and (clang) the fuzzer itself. FUZZ_OBJ_name lists
+# objects that libprogram.a does not have.
 $(B)/fuzz/replay_%: $(B)/fuzz/%.o $(B)/fuzz/replay.o $(B)/libprogram.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $(B)/fuzz/$*.o $(B)/fuzz/replay.o $(B)/libprogram.a $(LIBS)
+	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $(B)/fuzz/$*.o $(B)/fuzz/replay.o $(FUZZ_OBJ_$*) $(B)/libprogram.a $(LIBS)
 
 $(B)/fuzz/fuzz_%: $(B)/fuzz/%.o $(B)/libprogram.a
 	$(call say,LD,$@)
-	$(Q)clang $(SAN) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(B)/fuzz/$*.o $(B)/libprogram.a $(LIBS)
+	$(Q)clang $(SAN) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(B)/fuzz/$*.o $(FUZZ_OBJ_$*) $(B)/libprogram.a $(LIBS)
 
 test-programs: $(TEST_BIN) $(REPLAY_BIN)
 

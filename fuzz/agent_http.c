@@ -2,7 +2,7 @@
  * how its bytes were cut. */
 #include <stdlib.h>
 
-#include "../src/agent/http/http_request.c"
+#include "agent/http/http_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

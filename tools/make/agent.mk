@@ -68,6 +68,11 @@ $(B)/tests/agent/%: $(B)/tests/agent/%.o $(B)/libagent.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libagent.a -lm -pthread
 
+# Harnesses of the agent's parsers link just those files of the agent: with all of it they would get its malloc and its locks too.
+FUZZ_OBJ_agent_http = $(B)/agent/src/agent/http/http_request.o
+FUZZ_OBJ_cfi = $(patsubst %,$(B)/agent/src/agent/%.o,hot/cfi_entry hot/cfi_program hot/cfi_expression unwind/cfi unwind/cfi_rules host/pages)
+$(foreach name,agent_http cfi,$(eval $(B)/fuzz/replay_$(name) $(B)/fuzz/fuzz_$(name): $(FUZZ_OBJ_$(name))))
+
 # The example backend, linked as a host would link it: against the shared library, by its public header alone.
 all: $(B)/demo_be
 $(B)/demo_be: examples/demo_be.c include/procprof.h $(B)/libprocprof.so

@@ -25,7 +25,7 @@ struct machine {
     enum cfi_machine machine;
     struct cfi_registers registers;
     const struct cfi_cie *cie;
-    cfi_row_fn *row;
+    cfi_row_fn *row; /* NULL while the CIE runs: its instructions make no rows, even if they move on */
     void *context;
     struct state now, initial, remembered[MAX_REMEMBERED];
     unsigned n_remembered;
@@ -77,7 +77,7 @@ static void row_end(struct machine *m, uintptr_t next_pc)
 {
     if (next_pc <= m->pc) return;
     uintptr_t to = next_pc < m->end ? next_pc : m->end;
-    if (m->pc < to) {
+    if (m->pc < to && m->row) {
         struct unwind_rule r = rule_of(m);
         m->row(m->context, m->pc, &r);
     }
@@ -249,14 +249,15 @@ static void run(struct machine *m, struct rd r)
 void cfi_program_run(const struct cfi_section *section, enum cfi_machine machine, const struct cfi_cie *cie,
                      struct rd instructions, uintptr_t begin, uintptr_t end, cfi_row_fn *row, void *context)
 {
-    struct machine m = {.section = section, .machine = machine, .cie = cie, .row = row, .context = context};
+    struct machine m = {.section = section, .machine = machine, .cie = cie, .context = context};
     m.registers = machine == CFI_X86_64 ? (struct cfi_registers){.fp = 6, .sp = 7}
                                         : (struct cfi_registers){.fp = 29, .sp = 31};
     m.pc = begin;
     m.end = end;
     m.now.ra.how = SAME;
     run(&m, cie->instructions);
-    m.pc = begin; /* a CIE has no rows */
+    m.pc = begin;
+    m.row = row;
     m.initial = m.now;
     run(&m, instructions);
     row_end(&m, end);
