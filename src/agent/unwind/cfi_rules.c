@@ -29,6 +29,7 @@ uint32_t cfi_rule_index(struct cfi_builder *b, const struct unwind_rule *rule)
     uint32_t index = (uint32_t)(b->rules.size / sizeof *rule);
     if (index > UINT16_MAX) return 0;
     pages_buf_bytes(&b->rules, rule, sizeof *rule);
+    if (b->rules.failed) return 0; /* a slot may only name a rule that is there */
     b->rule_slots[at] = index + 1;
     return index;
 }

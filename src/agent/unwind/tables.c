@@ -73,6 +73,7 @@ static void find_or_build(const struct object *o)
     (void)objects_build(o, &fresh.table,
                         NULL); /* when that fails, its code is stepped over by frame pointer */
     pages_buf_bytes(&known_objects, &fresh, sizeof fresh);
+    if (known_objects.failed) cfi_table_free(&fresh.table);
 }
 
 /* Makes the list to publish, sorted by address and without overlaps. */
@@ -120,16 +121,18 @@ static void rebuild(void)
     struct timespec begin;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     struct pages_buf list = {0};
+    known_objects.failed = false;
     counts = objects_list(&list);
-    has_counts = true;
     for (size_t i = 0; i < n_known(); i++) known_at(i)->seen = false;
     size_t n = list.size / sizeof(struct object);
     for (size_t i = 0; i < n && i < MAX_OBJECTS; i++)
         find_or_build((const struct object *)(const void *)list.data + i);
+    bool has_all = !list.failed && !known_objects.failed;
     pages_buf_free(&list);
 
     size_t bytes, old_bytes = current_bytes;
     struct unwind_tables *made = make_list(&bytes), *old = current;
+    has_counts = made && has_all; /* without memory for all of it, the next refresh tries again */
     if (!made) return;
     atomic_store(&unwind_published, (const struct unwind_tables *)made);
     current = made;

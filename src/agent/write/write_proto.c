@@ -71,9 +71,15 @@ static bool strings_grow(struct strings *t)
     return true;
 }
 
+static bool strings_failed(const struct strings *t)
+{
+    return t->text.failed || t->offsets.failed;
+}
+
 static uint64_t string_index(struct strings *t, const char *s)
 {
     uint32_t n = (uint32_t)(t->offsets.size / 4);
+    if (strings_failed(t)) return 0;
     if (!t->slots || n * 2 > t->mask) {
         if (!strings_grow(t)) {
             t->text.failed = true;
@@ -83,6 +89,7 @@ static uint64_t string_index(struct strings *t, const char *s)
             uint32_t zero = 0;
             pages_buf_bytes(&t->text, "", 1);
             pages_buf_bytes(&t->offsets, &zero, 4);
+            if (strings_failed(t)) return 0;
             n = 1;
         }
     }
@@ -96,6 +103,7 @@ static uint64_t string_index(struct strings *t, const char *s)
     uint32_t offset = (uint32_t)t->text.size;
     pages_buf_bytes(&t->text, s, strlen(s) + 1);
     pages_buf_bytes(&t->offsets, &offset, 4);
+    if (strings_failed(t)) return 0; /* a slot may only name a string that is there */
     t->slots[at] = n + 1;
     return n;
 }
@@ -280,6 +288,7 @@ static void put_profile(struct writer *w)
     for (unsigned i = 0; i < o->n_comments; i++)
         put_int(&w->body, 13, string_index(&w->strings, o->comments[i]));
     if (o->default_type) put_int(&w->body, 14, string_index(&w->strings, o->default_type));
+    if (strings_failed(&w->strings)) return;
     const uint32_t *offsets = (const uint32_t *)(const void *)w->strings.offsets.data;
     for (size_t i = 0; i < w->strings.offsets.size / 4; i++) {
         const char *text = w->strings.text.data + offsets[i];
@@ -294,7 +303,8 @@ int output_write_proto(const struct output *o, struct pages_buf *b, struct err *
     collect_addresses(&w);
     int status = symbols_resolve(&w.symbols, &w.mappings) ? ERR_LIMIT : 0;
     if (!status) put_profile(&w);
-    if (w.body.failed || w.scratch.failed || w.inner.failed || w.strings.text.failed || w.function_of.failed)
+    if (w.body.failed || w.scratch.failed || w.inner.failed || strings_failed(&w.strings) ||
+        w.function_of.failed)
         status = ERR_LIMIT;
     if (!status) gzip_write(b, w.body.data, w.body.size);
     if (b->failed) status = ERR_LIMIT;
