@@ -1,8 +1,8 @@
-/* stack_table.c - see stack_table.h. Open addressing; the pcs lie in one block from which a counter hands
- * out. */
+/* stack_table.c - see stack_table.h. Open addressing. The pcs of all stacks lie in one block, and a counter
+ * hands out its next words. */
 #include "agent/hot/stack_table.h"
 
-#define MAX_PROBES 64 /* fuller than that is full */
+#define MAX_PROBES 64 /* a stack that finds no slot within so many is dropped */
 
 size_t stack_table_bytes(uint32_t n_slots, uint64_t n_words, uint32_t n_counters)
 {
@@ -15,6 +15,8 @@ struct stack_table *stack_table_init(void *memory, uint32_t n_slots, uint64_t n_
 {
     struct stack_table *t = memory;
     char *at = (char *)memory + ((sizeof *t + 63) & ~(size_t)63);
+    ASSERT(n_slots && !(n_slots & (n_slots - 1)) && !((uintptr_t)memory & 63));
+    ASSERT(n_counters && n_counters <= STACK_MAX_COUNTERS);
     t->n_slots = n_slots;
     t->n_counters = n_counters;
     t->n_words = n_words;
@@ -48,14 +50,18 @@ static bool same_stack(const struct stack_table *t, const struct stack_slot *s, 
     return true;
 }
 
-/* The slot is ours alone: nobody reads the rest of it before it is ready. */
+/* Only the thread that has set the slot's hash comes here, and no other thread reads the rest of the slot
+ * before `ready` is set. The release store orders the words and members before it, so a thread that sees
+ * `ready` also sees them whole. */
 static uint32_t fill_slot(struct stack_table *t, uint32_t at, const uintptr_t *pcs, uint32_t n_pcs,
                           uint64_t tag)
 {
     struct stack_slot *s = &t->slots[at];
+    ASSERT(!atomic_load_explicit(&s->ready, memory_order_relaxed));
     uint64_t first = atomic_fetch_add_explicit(&t->n_words_used, n_pcs, memory_order_relaxed);
-    if (first + n_pcs >
-        t->n_words) { /* the slot stays taken and never ready; there is no room for other stacks either */
+    /* Without words the slot stays taken and never becomes ready. That costs nothing more: the next stacks
+     * find no words either. */
+    if (first + n_pcs > t->n_words) {
         atomic_fetch_add_explicit(&t->n_dropped, 1, memory_order_relaxed);
         return STACK_NONE;
     }
@@ -81,8 +87,9 @@ uint32_t stack_table_find(struct stack_table *t, const uintptr_t *pcs, uint32_t 
             if (atomic_compare_exchange_strong(&s->hash, &seen, hash))
                 return fill_slot(t, at, pcs, n_pcs, tag);
         }
-        /* A slot of the same hash that is still being filled is passed by: its owner may be the thread we
-         * interrupted. */
+        /* Another thread may have taken a slot of the same hash and not have filled it yet. This may be a
+         * handler that interrupted that very thread, so waiting for it could last for ever. The slot is
+         * passed by, and the stack gets a second entry. */
         if (seen == hash && atomic_load_explicit(&s->ready, memory_order_acquire) &&
             same_stack(t, s, pcs, n_pcs, tag))
             return at;
