@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cmd/background.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "serve/cluster/cluster.h"
@@ -111,12 +112,7 @@ static int become_daemon(const struct arguments *a, const char *data, int *ret_r
         if (!strncmp(text, "ok", 2)) exit(0);
         exit(command_failf("%s", n ? text : "the server ended at its start; see its log for the reason"));
     }
-    setsid();
-    int null = open("/dev/null", O_RDWR);
-    dup2(null, 0);
-    dup2(log_fd, 1);
-    dup2(log_fd, 2);
-    if (null > 2) close(null);
+    background_detach(log_fd);
     *ret_report_fd = fds[1];
     return 0;
 }
@@ -131,10 +127,8 @@ static void report(int fd, const char *text)
 
 static void write_pid(const char *path)
 {
-    char text[24];
     struct err err;
-    int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
-    if (file_write_atomic(path, text, (size_t)n, 0644, false, &err)) server_log(LOG_WARN_, "%s", err.text);
+    if (background_write_pid(path, getpid(), &err)) server_log(LOG_WARN_, "%s", err.text);
 }
 
 static int serve(const struct arguments *a)
@@ -151,13 +145,7 @@ static int serve(const struct arguments *a)
         int status = become_daemon(a, data, &report_fd);
         if (status) return status;
     }
-    /* Signals are waited for, not handled: blocked before any thread is made. */
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    sigset_t signals = background_block_signals();
 
     char *token = NULL;
     if (a->token_file) {

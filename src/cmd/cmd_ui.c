@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cmd/background.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "collect/fetch.h"
@@ -110,12 +111,7 @@ static int run(int argc, char **argv)
     if (!parse_listen(listen, host, sizeof host, &port))
         return command_failf("--listen %s: must have the form HOST:PORT", listen);
 
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    sigset_t signals = background_block_signals();
     struct file_server_options o = {.host = host, .port = port, .binary = binary, .search = path.items};
     struct file_server *server;
     struct err err = {0};

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "cmd/background.h"
 #include "cmd/collect.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
@@ -230,10 +231,8 @@ static int become_daemon(const struct arguments *a)
     if (child < 0) return command_failf("cannot start a background process: %s", strerror(errno));
     if (child > 0) {
         if (a->pid_file) {
-            char text[24];
             struct err err;
-            int n = snprintf(text, sizeof text, "%d\n", (int)child);
-            if (file_write_atomic(a->pid_file, text, (size_t)n, 0644, false, &err)) {
+            if (background_write_pid(a->pid_file, child, &err)) {
                 kill(child, SIGTERM);
                 exit(command_fail(&err));
             }
@@ -241,12 +240,7 @@ static int become_daemon(const struct arguments *a)
         say("INFO", "collecting in the background, pid %d", (int)child);
         exit(0);
     }
-    setsid();
-    int null = open("/dev/null", O_RDWR);
-    dup2(null, 0);
-    dup2(log, 1);
-    dup2(log, 2);
-    if (null > 2) close(null);
+    background_detach(log);
     prctl(PR_SET_NAME, "collect_be_prof"); /* what stop_be.sh looks for before it ends a process */
     return 0;
 }
