@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/idmap.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "collect/fetch.h"
 #include "format/format.h"
+#include "format/symbolized.h"
 #include "profile/compat.h"
 #include "profile/filter.h"
 #include "report/name_places.h"
@@ -255,43 +257,24 @@ static char *symbol_url(const char *url)
     return result;
 }
 
-/* Lines "0xADDRESS name"; each address of the profile that is named gets that function. */
+/* Names the locations that are wanted; of two names for one address, the first counts. */
 static void take_symbol_reply(struct profile *p, const uint8_t *wanted, const struct bytes *reply)
 {
-    struct idmap_entry {
-        uint64_t address;
-        uint32_t function;
-    } *entries = NULL;
-    size_t n = 0, cap = 0;
-    const char *at = (const char *)reply->data, *end = at + reply->len;
-    while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) stop = end;
-        char *rest;
-        if (stop - at > 4 && at[0] == '0' && at[1] == 'x') {
-            uint64_t address = strtoull(at, &rest, 16);
-            while (rest < stop && (*rest == ' ' || *rest == '\t')) rest++;
-            if (rest < stop) {
-                uint32_t name = profile_string(p, rest, (size_t)(stop - rest));
-                *VEC_PUSH(entries, n, cap) =
-                    (struct idmap_entry){address, profile_add_function(p, name, name, 0, 0)};
-            }
-        }
-        at = stop + 1;
+    struct idmap function_of = {0}; /* by address */
+    struct piece rest = {(const char *)reply->data, reply->len}, name;
+    uint64_t address;
+    while (symbolized_next(&rest, &address, &name)) {
+        bool is_new;
+        uint32_t *function = idmap_slot(&function_of, address, &is_new),
+                 string = profile_string(p, name.s, name.n);
+        if (is_new) *function = profile_add_function(p, string, string, 0, 0);
     }
     for (size_t i = 0; i < p->n_locations; i++) {
-        struct location *l = &p->locations[i];
-        if (!wanted[i]) continue;
-        for (size_t k = 0; k < n; k++) {
-            if (entries[k].address != l->address) continue;
-            l->first_line = (uint32_t)p->n_lines;
-            l->n_lines = 1;
-            *VEC_PUSH(p->lines, p->n_lines, p->cap_lines) = (struct line){.function = entries[k].function};
-            if (l->mapping) p->mappings[l->mapping - 1].has_functions = true;
-            break;
-        }
+        uint32_t function;
+        if (wanted[i] && idmap_find(&function_of, p->locations[i].address, &function))
+            profile_name_location(p, i, function);
     }
-    mem_free(entries);
+    idmap_free(&function_of);
 }
 
 static void symbolize_remotely(const struct load_options *o, struct profile *p, const char *url)

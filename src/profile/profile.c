@@ -137,6 +137,15 @@ void profile_add_label_num(struct profile *p, uint32_t key, int64_t num, uint32_
     add_label(p, (struct label){.key = key, .num = num, .unit = unit});
 }
 
+void profile_name_location(struct profile *p, size_t location, uint32_t function)
+{
+    struct location *l = &p->locations[location];
+    l->first_line = (uint32_t)p->n_lines;
+    l->n_lines = 1;
+    *VEC_PUSH(p->lines, p->n_lines, p->cap_lines) = (struct line){.function = function};
+    if (l->mapping) p->mappings[l->mapping - 1].has_functions = true;
+}
+
 int64_t profile_total(const struct profile *p, size_t sample_index)
 {
     uint64_t total = 0; /* unsigned, so that absurd values of a hostile file wrap around */

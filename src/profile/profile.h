@@ -116,6 +116,10 @@ uint32_t profile_add_location(struct profile *p, uint64_t address, uint32_t mapp
 void profile_add_line(struct profile *p, uint32_t function, int64_t line,
                       int64_t column); /* to the newest location */
 
+/* Gives a location the one function as its name, instead of what it had, and notes in its mapping that there
+ * are names. */
+void profile_name_location(struct profile *p, size_t location, uint32_t function);
+
 /* A sample with its frames (leaf first) and values (n_sample_types of them); then its labels, before the next
  * sample. */
 void profile_add_sample(struct profile *p, const uint32_t *locations, size_t n_locations,

@@ -1,49 +1,32 @@
 /* remote_symbols.c - see remote_symbols.h. */
 #include "serve/collector/remote_symbols.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "format/symbolized.h"
 #include "symbol/demangle/demangle.h"
 
-enum { ADDRESSES_A_CALL = 5000, MAX_ADDRESS_TEXT = 18 };
+enum { ADDRESSES_A_CALL = 5000 };
 
-static uint32_t add_function(struct profile *p, const char *linkage_name, size_t len)
+static uint32_t add_function(struct profile *p, struct piece linkage_name)
 {
-    char *linkage = mem_strndup(linkage_name, len), *name = symbol_demangle(linkage);
+    char *linkage = mem_strndup(linkage_name.s, linkage_name.n), *name = symbol_demangle(linkage);
     uint32_t function = profile_add_function(p, profile_cstr(p, name), profile_cstr(p, linkage), 0, 0);
     mem_free(linkage);
     mem_free(name);
     return function;
 }
 
-/* One line, "0xADDRESS<blank>name". brpc repeats the address in place of a name that it does not know. */
-static void take_line(struct profile *p, struct idmap *functions, const char *line, const char *end)
-{
-    char number[MAX_ADDRESS_TEXT + 1] = "", *number_end;
-    size_t len = (size_t)(end - line);
-    memcpy(number, line, len < MAX_ADDRESS_TEXT ? len : MAX_ADDRESS_TEXT);
-    uint64_t address = strtoull(number, &number_end, 16);
-    const char *name = line + (number_end - number);
-    while (name < end && (*name == ' ' || *name == '\t')) name++;
-    while (end > name && (end[-1] == '\r' || end[-1] == ' ')) end--;
-    if (strncmp(number, "0x", 2) || name == end || (end - name >= 2 && !memcmp(name, "0x", 2))) return;
-    bool is_new;
-    uint32_t *slot = idmap_slot(functions, address, &is_new);
-    if (is_new) *slot = add_function(p, name, (size_t)(end - name));
-}
-
 static void take_reply(struct profile *p, struct idmap *functions, const struct bytes *reply)
 {
-    const char *at = (const char *)reply->data, *end = at + reply->len;
-    while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) stop = end;
-        take_line(p, functions, at, stop);
-        at = stop + 1;
+    struct piece rest = {(const char *)reply->data, reply->len}, name;
+    uint64_t address;
+    while (symbolized_next(&rest, &address, &name)) {
+        if (piece_starts(name, "0x")) continue; /* brpc repeats the address when it knows no name */
+        bool is_new;
+        uint32_t *slot = idmap_slot(functions, address, &is_new);
+        if (is_new) *slot = add_function(p, name);
     }
 }
 
@@ -55,13 +38,9 @@ static bool is_unnamed(const struct profile *p, size_t location)
 static void name_locations(struct profile *p, const struct idmap *functions)
 {
     for (size_t i = 0; i < p->n_locations; i++) {
-        struct location *l = &p->locations[i];
         uint32_t function;
-        if (!is_unnamed(p, i) || !idmap_find(functions, l->address, &function)) continue;
-        l->first_line = (uint32_t)p->n_lines;
-        l->n_lines = 1;
-        *VEC_PUSH(p->lines, p->n_lines, p->cap_lines) = (struct line){.function = function};
-        if (l->mapping) p->mappings[l->mapping - 1].has_functions = true;
+        if (is_unnamed(p, i) && idmap_find(functions, p->locations[i].address, &function))
+            profile_name_location(p, i, function);
     }
 }
 
