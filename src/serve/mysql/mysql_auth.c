@@ -62,7 +62,7 @@ bool mysql_parse_login(const void *packet, size_t n, struct mysql_login *l)
 {
     struct rd r = rd_over(packet, n);
     *l = (struct mysql_login){.capabilities = rd_u32(&r)};
-    if (!(l->capabilities & MYSQL_CLIENT_PROTOCOL_41)) return false; /* before 4.1: nobody */
+    if (!(l->capabilities & MYSQL_CLIENT_PROTOCOL_41)) return false; /* before MySQL 4.1 */
     rd_skip(&r, 4 + 1 + 23);                                         /* largest packet, charset, zeros */
     if (r.bad) return false;
     if (l->capabilities & MYSQL_CLIENT_SSL && rd_left(&r) == 0) {
@@ -84,13 +84,13 @@ bool mysql_parse_login(const void *packet, size_t n, struct mysql_login *l)
         !copy_text(l->database, sizeof l->database, rd_cstr(&r)))
         return false;
     if (l->capabilities & MYSQL_CLIENT_PLUGIN_AUTH && rd_left(&r)) {
-        /* Some clients leave out the final NUL. */
+        /* Some clients omit the final NUL. */
         const char *plugin = (const char *)r.p;
         size_t len = strnlen(plugin, rd_left(&r));
         if (len >= sizeof l->plugin) return false;
         memcpy(l->plugin, plugin, len);
     }
-    return !r.bad; /* connection attributes may follow; nobody needs them */
+    return !r.bad; /* connection attributes may follow; they are not used */
 }
 
 bool mysql_parse_change_user(const void *packet, size_t n, struct mysql_login *l)
@@ -105,7 +105,7 @@ bool mysql_parse_change_user(const void *packet, size_t n, struct mysql_login *l
 
 /* ---- the conversation ---- */
 
-/* Asks again, for the other plugin's answer; into packet. */
+/* Asks for the other plugin's answer, which arrives in *packet. */
 static bool switch_plugin(struct mysql_stream *s, const char *plugin, const uint8_t salt[MYSQL_SALT_BYTES],
                           struct buf *packet)
 {
@@ -119,7 +119,7 @@ static bool switch_plugin(struct mysql_stream *s, const char *plugin, const uint
     return mysql_flush(s) && mysql_read(s, MAX_AUTH_PACKET, packet, NULL);
 }
 
-/* The password in the clear, under TLS: "full authentication" of caching_sha2_password. */
+/* Asks for the password itself, under TLS: the "full authentication" of caching_sha2_password. */
 static bool ask_password(struct mysql_stream *s, struct buf *packet)
 {
     static const uint8_t full[2] = {1, 4};
@@ -141,8 +141,8 @@ static enum verdict check(struct mysql_stream *s, const struct mysql_login *l,
         fits = cluster_user_check_native(cluster, l->user, l->answer, l->n_answer, salt);
         verdict = GOOD;
     } else if (is_tls && !strcmp(l->plugin, CACHING_SHA2)) {
-        /* Its first answer was made without our salt; the second one is only asked whether it is empty, or a
-         * lone NUL: no password. */
+        /* The first answer was made without our salt. The second one only tells whether there is a password:
+         * it is empty, or a lone NUL, when there is none. */
         if (switch_plugin(s, CACHING_SHA2, salt, &packet)) {
             *ret_used_password = packet.len > 1 || (packet.len == 1 && packet.data[0]);
             if (!*ret_used_password) {

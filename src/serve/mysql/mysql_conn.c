@@ -1,4 +1,5 @@
-/* mysql_conn.c - see mysql_conn.h. Commands are answered one after the other, as the protocol wants it. */
+/* mysql_conn.c - see mysql_conn.h. The protocol has one command at a time, so commands are answered in
+ * order. */
 #include "serve/mysql/mysql_conn.h"
 
 #include <stdio.h>
@@ -57,7 +58,7 @@ static void use_database(struct conn *c, const char *name, bool say_ok)
     mysql_write_error(&c->stream, SQL_ERROR_BAD_DB, "42000", text);
 }
 
-/* Greeting, TLS, login. False when the client is not let in, or left. */
+/* Greeting, TLS and login. False: the client was refused or left. */
 static bool greet(struct conn *c)
 {
     struct mysql_login login;
@@ -74,7 +75,7 @@ static bool greet(struct conn *c)
     }
     if (!mysql_authenticate(&c->stream, &login, c->salt, c->is_tls, false, &c->session)) return false;
     if (*login.database && !sql_use(&c->session, login.database)) {
-        use_database(c, login.database, false); /* says that there is none */
+        use_database(c, login.database, false); /* sends the error */
         mysql_flush(&c->stream);
         return false;
     }
@@ -101,7 +102,7 @@ static bool change_user(struct conn *c)
     return true;
 }
 
-/* Grants count from the moment they are given or taken; a dropped user is gone. */
+/* Reads the grants again, so that a change counts from the next command on. False: the user was dropped. */
 static bool refresh_grants(struct conn *c)
 {
     struct cluster_user user;
@@ -122,7 +123,7 @@ static void query(struct conn *c)
     sql_release(&c->session.held);
 }
 
-/* A table's name, a zero byte, a pattern: what the mysql client asks for when it completes names. */
+/* COM_FIELD_LIST: a table's name, a zero byte, a pattern. The mysql client sends it to complete names. */
 static void field_list(struct conn *c)
 {
     struct arena arena = {0};
@@ -144,7 +145,7 @@ static void field_list(struct conn *c)
     arena_free(&arena);
 }
 
-/* False: the connection ends. */
+/* False: the connection has to end. */
 static bool command(struct conn *c)
 {
     uint8_t code = (uint8_t)c->packet.data[0];
@@ -204,8 +205,8 @@ static bool command(struct conn *c)
     }
 }
 
-/* A client that is still sending would never see the error if the connection were closed on it: what comes is
- * read and thrown away, for a while. */
+/* A client that is still sending would not see the error if the server closed the connection now. So the
+ * server first discards what it receives, up to a limit. */
 static void refuse_length(struct conn *c)
 {
     char bytes[1 << 14];

@@ -1,5 +1,5 @@
-/* mysql_conn.h - one client from its greeting to its end. Runs in the caller's thread until the client
- * leaves. */
+/* mysql_conn.h - the conversation with one client, from greeting to end. It runs in the caller's thread
+ * until the client leaves. */
 #ifndef SERVE_MYSQL_MYSQL_CONN_H
 #define SERVE_MYSQL_MYSQL_CONN_H
 
@@ -12,16 +12,16 @@ struct mysql_conn {
     uint32_t id;
     char peer[64];
     bool offers_tls;
-    bool (*start_tls)(void *io_context); /* after it the same io functions speak TLS */
-    int idle_limit_s;                    /* 0: eight hours, MySQL's own */
+    bool (*start_tls)(void *io_context); /* after it the functions of `io` speak TLS */
+    int idle_limit_s;                    /* 0: eight hours, MySQL's default */
 
-    /* What follows may be NULL. */
+    /* The rest may be NULL. */
     const struct sql_connections *connections;
     struct sql_cancel cancel;
-    /* How long the client may take: until_done, for everything from now on; else for each read. */
+    /* Sets a time limit: for everything from now on (until_done), else for each read. */
     void (*set_limit)(void *io_context, int seconds, bool until_done);
     void (*set_state)(void *io_context, const char *user, const char *statement,
-                      size_t len); /* for SHOW PROCESSLIST; len 0: idle */
+                      size_t len); /* the current statement, for SHOW PROCESSLIST; len 0: idle */
 };
 
 void mysql_conn_run(const struct mysql_conn *conn);

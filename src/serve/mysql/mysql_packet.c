@@ -59,7 +59,7 @@ void mysql_write(struct mysql_stream *s, const void *payload, size_t n)
         if (s->out.len > FLUSH_BYTES) mysql_flush(s);
         at += piece;
         n -= piece;
-        if (piece < MYSQL_MAX_PAYLOAD) return; /* a full one is always followed, if by an empty one */
+        if (piece < MYSQL_MAX_PAYLOAD) return; /* another packet follows a full one, if only an empty one */
     }
 }
 

@@ -1,7 +1,8 @@
-/* mysql_packet.h - packets of the MySQL client/server protocol: framing, numbers, the few standard replies.
+/* mysql_packet.h - packets of the MySQL client/server protocol: framing, numbers and the standard replies.
  *
- * A packet is three bytes of length, one of sequence, then the payload; one of 16 MiB - 1 goes on in the
- * next. The stream below sits on two functions, so a socket, TLS or a fuzzer's bytes are all the same to it.
+ * A packet has three bytes of length, one byte of sequence number, and the payload. A payload of 16 MiB - 1
+ * bytes continues in the next packet. A stream reads and writes through two functions, which may stand for a
+ * socket, for TLS or for the bytes of a fuzzer.
  */
 #ifndef SERVE_MYSQL_MYSQL_PACKET_H
 #define SERVE_MYSQL_MYSQL_PACKET_H
@@ -24,16 +25,17 @@ struct mysql_io {
 
 struct mysql_stream {
     struct mysql_io io;
-    uint8_t sequence; /* of the next packet, either way */
-    bool broken;      /* a write failed; nothing more is sent */
+    uint8_t sequence; /* of the next packet in either direction */
+    bool broken;      /* a write failed; later packets are dropped */
     struct buf out;   /* not sent yet */
 };
 
-/* The next packet's payload into *packet (cleared first). False at the end, on errors, on a packet out of
- * order, and when it is longer than max_bytes; *ret_too_long (may be NULL) tells the last. */
+/* Reads the payload of the next packet into *packet, replacing its content. False at the end, after an
+ * error, for a wrong sequence number, and for a payload longer than max_bytes; *ret_too_long (may be NULL)
+ * is true in the last case. */
 bool mysql_read(struct mysql_stream *s, size_t max_bytes, struct buf *packet, bool *ret_too_long);
 
-void mysql_write(struct mysql_stream *s, const void *payload, size_t n); /* queued; split when needed */
+void mysql_write(struct mysql_stream *s, const void *payload, size_t n); /* queues it as packets */
 bool mysql_flush(struct mysql_stream *s);
 
 /* ---- payload pieces ---- */
@@ -43,7 +45,7 @@ void mysql_u32(struct buf *b, uint32_t v);
 void mysql_u64(struct buf *b, uint64_t v);
 void mysql_lenenc(struct buf *b, uint64_t v);
 void mysql_lenenc_str(struct buf *b, const char *s, size_t n);
-uint64_t mysql_read_lenenc(struct rd *r); /* bad for 0xfb and 0xff, which are no numbers */
+uint64_t mysql_read_lenenc(struct rd *r); /* sets r->bad for 0xfb and 0xff, which are not numbers */
 
 /* ---- standard replies ---- */
 

@@ -81,7 +81,7 @@ static void text_row(struct buf *b, const struct sql_table *t, const char **row)
     }
 }
 
-/* "2026-01-31 23:59:59"; what is no such time is the zero of MySQL. */
+/* Writes "2026-01-31 23:59:59". Any other text becomes MySQL's zero time. */
 static void binary_time(struct buf *b, const char *text)
 {
     unsigned year, month, day, hour, minute, second;

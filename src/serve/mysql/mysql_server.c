@@ -42,17 +42,17 @@ struct client {
 };
 
 struct mysql_server {
-    struct sql_cluster sql; /* never changes; the symboliser and the text are ours */
+    struct sql_cluster sql; /* set before threads start; the server owns the symboliser and the text */
     SSL_CTX *tls;
     pthread_t thread;
     int wake_fd;
     unsigned max_clients;
     int port;
 
-    pthread_mutex_t lock; /* what follows */
+    pthread_mutex_t lock; /* protects what follows */
     pthread_cond_t changed;
-    int listen_fd; /* -1: none, for the moment */
-    int polled_fd; /* the one the accepting thread may be looking at */
+    int listen_fd; /* -1: none at the moment */
+    int polled_fd; /* the socket that the accepting thread may be polling */
     struct client *clients;
     unsigned n_clients;
     uint32_t last_id;
@@ -69,8 +69,7 @@ static void set_timeout(int fd, int option, int64_t ms)
     setsockopt(fd, SOL_SOCKET, option, &limit, sizeof limit);
 }
 
-/* Until the login is done there is one end for all reads together: a client that sends a byte now and then
- * does not keep its place. */
+/* All reads of a login share one deadline, so a client cannot stay by sending a byte now and then. */
 static bool limit_login(struct client *c)
 {
     if (!c->login_end_ns) return true;
@@ -118,12 +117,12 @@ static void socket_limit(void *context, int seconds, bool until_done)
     struct client *c = context;
     c->login_end_ns = until_done ? clock_monotonic_ns() + seconds * 1000000000LL : 0;
     set_timeout(c->fd, SO_RCVTIMEO, seconds * 1000LL);
-    set_timeout(c->fd, SO_SNDTIMEO, WRITE_LIMIT_MS); /* a client that does not read must not keep a thread */
+    set_timeout(c->fd, SO_SNDTIMEO, WRITE_LIMIT_MS); /* for clients that do not read */
 }
 
 /* ---- clients ---- */
 
-/* Others read SHOW PROCESSLIST. */
+/* Other users see statements in SHOW PROCESSLIST, so those with secrets are not shown. */
 static bool holds_secret(const char *statement, size_t len)
 {
     static const char *const words[] = {"password", "identified", "token"};
@@ -149,7 +148,7 @@ static void set_state(void *context, const char *user, const char *statement, si
     if (!len) atomic_store(&c->is_statement_killed, false);
 }
 
-/* Asked while a statement runs: somebody killed it, or nobody is there any more to read the answer. */
+/* Called while a statement runs. True when it was killed or when the client has disconnected. */
 static bool is_cancelled(void *context)
 {
     struct client *c = context;
@@ -188,7 +187,7 @@ static bool kill_client(void *context, uint32_t id, bool statement_only, const c
             if (*c->statement) atomic_store(&c->is_statement_killed, true);
         } else {
             atomic_store(&c->is_killed, true);
-            shutdown(c->fd, SHUT_RD); /* what it is being told may still reach it */
+            shutdown(c->fd, SHUT_RD); /* a reply that is being sent may still reach the client */
         }
     }
     pthread_mutex_unlock(&s->lock);
@@ -232,7 +231,7 @@ static void peer_name(const struct sockaddr_storage *address, char *text, size_t
         inet_ntop(AF_INET, &a->sin_addr, host, sizeof host);
         port = ntohs(a->sin_port);
     }
-    (void)port; /* logins are limited by address, so the port is left out */
+    (void)port; /* failed logins are counted by address, so the port is left out */
     snprintf(text, n, "%s", host);
 }
 
@@ -251,7 +250,7 @@ static void accept_client(struct mysql_server *s, int listen_fd)
     int fd = accept4(listen_fd, (struct sockaddr *)&address, &n_address, SOCK_CLOEXEC);
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE)
-            poll(NULL, 0, 100); /* nothing to be done but wait for somebody to leave */
+            poll(NULL, 0, 100); /* no descriptor is free; wait until a client leaves */
         return;
     }
     int one = 1;
@@ -401,9 +400,9 @@ int mysql_server_rebind(struct mysql_server *s, const char *host, struct err *er
     s->listen_fd = -1;
     wake(s);
     while (s->polled_fd >= 0 && !s->stopping)
-        pthread_cond_wait(&s->changed, &s->lock); /* a socket in poll() is not closed by close() */
+        pthread_cond_wait(&s->changed, &s->lock); /* close() does not end a poll() of the socket */
     pthread_mutex_unlock(&s->lock);
-    /* The same port on a wider address cannot be had while the narrow one is held. */
+    /* The same port on a wider address cannot be bound while the narrow one is bound. */
     struct sockaddr_storage address;
     socklen_t n_address = sizeof address;
     char before[64] = "127.0.0.1";
@@ -425,7 +424,7 @@ void mysql_server_stop(struct mysql_server *s)
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     for (struct client *c = s->clients; c; c = c->next) {
-        atomic_store(&c->is_killed, true); /* scripts that wait for a node end within a second or so */
+        atomic_store(&c->is_killed, true); /* scripts that wait for a node end within about a second */
         shutdown(c->fd, SHUT_RDWR);
     }
     pthread_mutex_unlock(&s->lock);

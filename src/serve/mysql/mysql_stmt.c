@@ -1,5 +1,5 @@
-/* mysql_stmt.c - see mysql_stmt.h. A statement is kept as its words; executing it replaces each '?' by a word
- * that holds the value, so a value is never read as syntax. */
+/* mysql_stmt.c - see mysql_stmt.h. A statement is kept as tokens. Executing it replaces each '?' by a token
+ * with the value, so a value never becomes syntax. */
 #include "serve/mysql/mysql_stmt.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct mysql_stmt {
     uint32_t id;
     struct arena arena;
     struct sql_tokens tokens;
-    uint16_t *types;       /* of the parameters, from the last EXECUTE that sent them */
+    uint16_t *types;       /* types of the parameters, from the last EXECUTE that sent them */
     struct buf *long_data; /* by parameter */
     bool *has_long_data;
 };
@@ -76,8 +76,8 @@ static int parse_with(const struct sql_tokens *tokens, const struct sql_token *v
     return sql_parse(&copy, arena, st, err);
 }
 
-/* What it will look like, with stand-ins for the parameters: a number, a text, NULL, whichever fits.
- * ERR_INPUT when it can never be right. */
+/* Parses the statement with stand-ins for its parameters: first NULL, then a number, then text, until one of
+ * them fits. ERR_INPUT when the statement cannot be right with any values. */
 static int try_parse(struct mysql_stmt *m, struct arena *arena, struct sql_statement *st, struct err *err)
 {
     static const struct sql_token stand_ins[] = {{.kind = SQL_TOKEN_NULL, .text = "NULL", .len = 4},
@@ -90,7 +90,7 @@ static int try_parse(struct mysql_stmt *m, struct arena *arena, struct sql_state
         rc = parse_with(&m->tokens, values, arena, st, err);
         if (!rc || !m->tokens.n_params) return rc;
     }
-    st->kind = SQL_NOTHING; /* mixed kinds of parameters: EXECUTE will tell */
+    st->kind = SQL_NOTHING; /* the parameters need different kinds; EXECUTE will find out */
     return 0;
 }
 
@@ -172,8 +172,8 @@ static struct sql_token text_token(enum sql_token_kind kind, const char *text, s
     return (struct sql_token){.kind = kind, .text = text, .len = len};
 }
 
-/* Numbers become number words; negative ones text, which compares and prints the same and cannot change the
- * syntax around it. */
+/* Plain numbers become number tokens. Others, such as negative ones, become text, which compares and prints
+ * the same and cannot change the syntax around it. */
 static struct sql_token number_token(const char *text)
 {
     bool plain = strspn(text, "0123456789.") == strlen(text);
@@ -262,7 +262,7 @@ void mysql_stmt_execute(struct mysql_stmts *all, struct sql_session *session, co
 {
     struct rd r = rd_over(data, n);
     struct mysql_stmt *m = find(all, rd_u32(&r), NULL);
-    rd_skip(&r, 1 + 4); /* cursor flags: none are offered; iterations: always 1 */
+    rd_skip(&r, 1 + 4); /* cursor flags, of which none are offered, and the number of iterations, always 1 */
     if (r.bad || !m) {
         mysql_write_error(s, ERROR_UNKNOWN_STATEMENT, "HY000",
                           "Unknown prepared statement handler given to EXECUTE");

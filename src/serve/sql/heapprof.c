@@ -1,5 +1,5 @@
-/* heapprof.c - see heapprof.h. A table of methods; each is a few calls to the node, then reading,
- * naming and drawing in this process: no jeprof, no addr2line, no fork. */
+/* heapprof.c - see heapprof.h. Each method makes a few calls to the node. Reading, naming and drawing the
+ * profile happens in this process; it starts no jeprof and no addr2line. */
 #include "serve/sql/heapprof.h"
 
 #include <math.h>
@@ -34,8 +34,8 @@ static const struct prof_class classes[] = {
     {"ContentionProf", "contention", PROFILE_CONTENTION, true},
 };
 
-/* Names that StarRocks' scripts know and that have no methods here: using one says what is missing instead of
- * "not defined". */
+/* Classes that scripts for StarRocks may use and that have no methods here. A script that uses one gets the
+ * name of the missing method instead of "not defined". */
 static const char *const class_names[] = {"HeapProf",      "CpuProf",    "ContentionProf",
                                           "ExecEnv",       "RuntimeEnv", "GlobalEnv",
                                           "StorageEngine", "VLogCntl",   NULL};
@@ -85,7 +85,8 @@ static int control(struct call *c, const char *verb, struct bytes *ret)
     return rc ? (status ? status : c->err->code) : 0;
 }
 
-/* procprof's own endpoint first; a real StarRocks BE does not have it, but runs scripts itself. */
+/* Calls libprocprof's endpoint. A real StarRocks BE does not have it (404), so the same method runs there as
+ * a script. */
 static int press(struct call *c, const char *verb, const char *method)
 {
     if (cluster_node_is_jvm(c->prof->node))
@@ -266,7 +267,7 @@ static int name_profile(struct call *c, struct profile *p)
     return rc;
 }
 
-/* What jeprof would show: bytes in use, samples of the CPU, the time that was waited. */
+/* The sample type that jeprof shows: bytes in use, CPU samples, or the time spent waiting. */
 static size_t shown_type(const struct profile *p)
 {
     int type = profile_sample_index(p, "inuse_space");
@@ -290,11 +291,11 @@ static int draw_dot(struct call *c, struct profile *p)
     int rc = name_profile(c, p);
     if (!rc) rc = jeprof_dot_write_profile(p, shown_type(p), &options, &out, c->err);
     if (rc ==
-        ERR_NOT_FOUND) { /* a profile without samples is no failure: jeprof says the same on its stderr */
+        ERR_NOT_FOUND) { /* a profile without samples is not an error; jeprof prints the same to stderr */
         buf_str(&out, "No nodes to print");
         if (!c->class->is_capture)
-            buf_str(&out, "\n(heap profiling is off, or nothing was allocated since enable_prof(): what was "
-                          "before is never seen)");
+            buf_str(&out, "\n(heap profiling is off, or nothing was allocated since enable_prof(); "
+                          "allocations made before it are not recorded)");
         rc = 0;
     }
     if (!rc) *c->ret = script_string(c->arena, out.data ? out.data : "", out.len);
@@ -325,7 +326,7 @@ static int draw_top(struct call *c, struct profile *p, long n_lines)
     return 0;
 }
 
-/* A JVM is sampled while somebody asks, its heap too. */
+/* A JVM is sampled only while a script waits for the profile; that includes its heap. */
 static int take_jvm(struct call *c, double seconds, struct profile **ret)
 {
     if (seconds <= 0) seconds = DEFAULT_SECONDS;
@@ -366,7 +367,7 @@ static int stored(struct call *c, size_t argument, struct profile **ret)
     return rc;
 }
 
-/* b minus a: what has grown is positive. */
+/* The second argument minus the first, so growth is positive. */
 static int difference(struct call *c, struct profile **ret)
 {
     struct profile *a = NULL, *b = NULL;
@@ -406,7 +407,7 @@ static int method_snapshot(struct call *c)
         buf_free(&proto);
     } else if (!rc) {
         rc = take(c, seconds, &bytes);
-        if (!rc) rc = read_profile(c, &bytes, c->class->type, &p); /* an error page is not a profile */
+        if (!rc) rc = read_profile(c, &bytes, c->class->type, &p); /* an error page fails */
     }
     if (!rc)
         rc = snapshot_store(c->prof->cluster->snapshot_dir, c->class->type, c->prof->node->id, &bytes,
@@ -501,7 +502,7 @@ enum { HEAP = 1, CAPTURE = 2, CONTENTION = 4, ALL = 7 };
 static const struct method {
     const char *name;
     size_t min_args, max_args;
-    unsigned of; /* which classes */
+    unsigned of; /* the classes that have it */
     int (*run)(struct call *c);
 } methods[] = {
     {"enable_prof", 0, 0, HEAP | CONTENTION, method_enable},

@@ -60,7 +60,7 @@ int snapshot_store(const char *dir, const char *type, int32_t node_id, const str
     make_prefix(prefix, type, node_id);
     localtime_r(&now, &tm);
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
-    for (unsigned i = 0; i < 1000; i++) { /* several within a second */
+    for (unsigned i = 0; i < 1000; i++) { /* there may be several within a second */
         path = arena_printf(arena, "%s/%s%s.%03u", dir, prefix, stamp, i);
         if (access(path, F_OK)) break;
     }
@@ -71,7 +71,7 @@ int snapshot_store(const char *dir, const char *type, int32_t node_id, const str
     return 0;
 }
 
-/* The full path of a snapshot that was named by path or by name alone. */
+/* The full path of a snapshot, given by its path or by its file name. */
 static int resolve(const char *dir, const char *type, int32_t node_id, const char *name, char *path,
                    size_t n_path, struct err *err)
 {

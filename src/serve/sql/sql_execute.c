@@ -64,7 +64,7 @@ static unsigned needs(const struct sql_statement *st, const char **ret_privilege
     }
 }
 
-/* For the audit log: what was asked, without what was said in it (there may be a password). */
+/* The name of the statement for the audit log. The statement itself is not logged: it may hold a password. */
 static const char *statement_name(const struct sql_statement *st)
 {
     switch (st->kind) {
@@ -151,7 +151,7 @@ static int user_statement(struct sql_session *s, const struct sql_statement *st,
         int rc = cluster_user_create(cluster, name, "", st->grants, err);
         if (rc) return rc;
         if (st->password) rc = put_password(s, st, name, err);
-        if (rc) { /* never a user without the password that was asked for */
+        if (rc) { /* a user must not exist without the password that the statement gives */
             struct err ignored;
             cluster_user_drop(cluster, name, &ignored);
         }
@@ -206,7 +206,7 @@ static int change_settings(struct sql_session *s, const struct sql_statement *st
     return 0;
 }
 
-/* One's own at any time; others' with the right to act. */
+/* Users may kill their own connections; killing those of others needs OPERATE. */
 static void kill_connection(struct sql_session *s, const struct sql_statement *st, struct arena *arena,
                             struct sql_result *r)
 {
@@ -240,7 +240,7 @@ static void say_interrupted(struct sql_result *r, struct arena *arena)
     sql_result_error(r, arena, SQL_ERROR_INTERRUPTED, "70100", "Query execution was interrupted");
 }
 
-/* SHOW with its clauses: SQLite selects from what SHOW alone gives. To clients every column is text. */
+/* SHOW with its clauses: SQLite selects from the rows of the plain SHOW. Clients get every column as text. */
 static int show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t,
                 unsigned *ret_needs, struct err *err)
 {
@@ -335,7 +335,7 @@ void sql_execute(struct sql_session *s, const struct sql_statement *st, struct a
     size_t n_before = arena->total_bytes;
     sql_release(&s->held);
     execute(s, st, arena, r);
-    if (!sql_hold(&s->held, arena->total_bytes - n_before)) /* SELECT knows earlier */
+    if (!sql_hold(&s->held, arena->total_bytes - n_before)) /* SELECT already checked it while it ran */
         sql_result_error(r, arena, SQL_ERROR_SYNTAX, "HY000", "%s", SQL_TOO_MUCH_IS_HELD);
 }
 
@@ -362,7 +362,7 @@ void sql_describe(struct sql_session *s, const struct sql_statement *st, struct 
     sql_table_init(t, arena);
     int rc = 0;
     unsigned missing;
-    if (st->kind == SQL_SELECT) /* without tables its one row tells the types */
+    if (st->kind == SQL_SELECT) /* a SELECT without tables runs, because only its values tell the types */
         rc = sql_query(s, &st->select, NULL, st->select.reads_tables, t, &missing, &err);
     else if (st->kind == SQL_SHOW && (s->grants || st->show > SQL_SHOW_CONFIG))
         rc = sql_show(s, st, t, &err);

@@ -15,7 +15,7 @@ enum { NUMBER_BYTES = 32, MAX_PATTERN_BYTES = 256 };
 
 /* ---- values ---- */
 
-/* A real number is written as SELECT writes it. NULL for SQL's NULL. */
+/* The text of a value; real numbers are formatted as in the result of SELECT. NULL for SQL's NULL. */
 static const char *text_of(sqlite3_value *v, char number[NUMBER_BYTES])
 {
     if (sqlite3_value_type(v) != SQLITE_FLOAT) return (const char *)sqlite3_value_text(v);
@@ -95,7 +95,7 @@ static void today(sqlite3_context *to, int n_args, sqlite3_value **args)
     give_time(to, time(NULL), DATE_LETTERS);
 }
 
-/* Of "2026-01-31 23:59:59", or of the day alone, in local time; NULL for other text. */
+/* Parses "2026-01-31 23:59:59", or the day alone, as local time. Other text gives NULL. */
 static void unix_timestamp(sqlite3_context *to, int n_args, sqlite3_value **args)
 {
     struct tm tm = {.tm_isdst = -1};
@@ -154,7 +154,7 @@ static void if_else(sqlite3_context *to, int n_args, sqlite3_value **args)
     sqlite3_result_value(to, args[sqlite3_value_double(args[0]) != 0 ? 1 : 2]);
 }
 
-/* The place of `part` in `text`, from 1, whatever the case of letters; 0: nowhere. */
+/* The position of `part` in `text`, from 1, ignoring case; 0 when it is not there. */
 static void find(sqlite3_context *to, sqlite3_value *part_value, sqlite3_value *text_value, double from)
 {
     char numbers[2][NUMBER_BYTES];
@@ -251,7 +251,7 @@ static void right(sqlite3_context *to, int n_args, sqlite3_value **args)
     give_end(to, args, true);
 }
 
-/* The statement is ending. sql_query knows the reason that the client gets. */
+/* Fails the call because the statement has to end. sql_query replaces this text by the reason. */
 static void end_early(sqlite3_context *to)
 {
     sqlite3_result_error(to, "ended", -1);

@@ -13,7 +13,7 @@ struct lexer {
     struct arena *arena;
     struct sql_token *items;
     size_t n_items, cap_items, n_params;
-    unsigned n_open_hints; /* of the form that MySQL executes: its text counts, its marks do not */
+    unsigned n_open_hints; /* open comments of the form that MySQL executes; their text is SQL */
 };
 
 void sql_place(const char *source, size_t at, unsigned *ret_line, unsigned *ret_column)
@@ -92,12 +92,12 @@ static bool skip_blank(struct lexer *x, struct err *err)
     return true;
 }
 
-/* A quoted string or name; doubled quotes stand for one, backslashes escape in strings only. */
+/* Reads a quoted string or name. A doubled quote stands for one quote. Backslashes escape in strings only. */
 static int lex_quoted(struct lexer *x, struct err *err)
 {
     size_t start = x->at, n = 0;
     char quote = x->s[x->at++];
-    size_t end = x->at; /* not past the first lone quote: what is decoded is never longer than what is read */
+    size_t end = x->at; /* the closing quote; the decoded text is never longer than the text up to it */
     while (end < x->len && (x->s[end] != quote || (end + 1 < x->len && x->s[end + 1] == quote)))
         end += x->s[end] == quote || (x->s[end] == '\\' && quote != '`') ? 2 : 1;
     if (end >= x->len) return fail(x, start, err, "this quote does not end");
@@ -188,7 +188,7 @@ static int lex_one(struct lexer *x, struct err *err)
     char c = peek(x, 0);
     if (c == '\'' || c == '"' || c == '`') return lex_quoted(x, err);
     if (isdigit((unsigned char)c)) {
-        /* 1abc is a name, as MySQL has it; 1 and 1.5 are numbers. */
+        /* 1abc is a name, as in MySQL; 1 and 1.5 are numbers. */
         size_t i = x->at;
         while (i < x->len && isdigit((unsigned char)x->s[i])) i++;
         bool name = i < x->len && is_name(x->s[i]) && (x->s[i] | 32) != 'e';
@@ -216,7 +216,7 @@ static int lex_one(struct lexer *x, struct err *err)
         return 0;
     }
     if (!strchr("()=<>,;.*+-/%!{}[]:&|^~", c))
-        return fail(x, start, err, "this character begins nothing that SQL knows");
+        return fail(x, start, err, "this character has no meaning in SQL");
     x->at++;
     push(x, SQL_TOKEN_PUNCT, start, arena_strndup(x->arena, &c, 1), 1);
     return 0;
@@ -226,7 +226,7 @@ int sql_lex(const char *source, size_t len, struct arena *arena, struct sql_toke
             struct err *err)
 {
     if (len > SQL_MAX_BYTES)
-        return err_set(err, ERR_LIMIT, "a statement of %zu bytes is too long; at most %zu are taken", len,
+        return err_set(err, ERR_LIMIT, "the statement has %zu bytes; the limit is %zu bytes", len,
                        SQL_MAX_BYTES);
     struct lexer x = {.s = source, .len = len, .arena = arena};
     int rc = 0;

@@ -1,8 +1,8 @@
-/* sql_lex.h - SQL text into words. Comments go, quotes are undone, nothing is interpreted yet.
+/* sql_lex.h - splits SQL text into tokens. It removes comments and decodes quotes; it interprets nothing.
  *
- * The whole text is cut at once; a statement is at most SQL_MAX_BYTES, so the words are bounded too. Text of
- * words belongs to the arena given. A `?` is a word of its own: a prepared statement replaces such words by
- * values, never by text, so a value cannot become syntax.
+ * A statement has at most SQL_MAX_BYTES bytes, which bounds the number of tokens. The text of tokens lives
+ * in the arena. A `?` is a token of its own: a prepared statement replaces it by a token with the value,
+ * never by text, so a value cannot become syntax.
  */
 #ifndef SERVE_SQL_SQL_LEX_H
 #define SERVE_SQL_SQL_LEX_H
@@ -23,7 +23,7 @@ enum sql_token_kind {
     SQL_TOKEN_NUMBER,
     SQL_TOKEN_VARIABLE, /* @name, @@name, @@session.name: text without the @ */
     SQL_TOKEN_PARAM,    /* ? */
-    SQL_TOKEN_NULL,     /* only from a parameter */
+    SQL_TOKEN_NULL,     /* the value of a parameter; never in source text */
     SQL_TOKEN_PUNCT,    /* one or two characters, in text */
 };
 
@@ -31,7 +31,7 @@ struct sql_token {
     enum sql_token_kind kind;
     const char *text; /* decoded, NUL-terminated */
     size_t len;
-    size_t at, end; /* where it stood in the source */
+    size_t at, end; /* offsets in the source */
     bool is_system; /* @@x rather than @x */
 };
 
@@ -41,7 +41,7 @@ struct sql_tokens {
     const char *source;
 };
 
-/* ERR_INPUT for an unclosed quote or comment, or a byte that begins nothing; the text says where. */
+/* ERR_INPUT for a quote or comment that does not end, or for an unknown character. The error says where. */
 int sql_lex(const char *source, size_t len, struct arena *arena, struct sql_tokens *ret_tokens,
             struct err *err);
 
@@ -49,6 +49,6 @@ int sql_lex(const char *source, size_t len, struct arena *arena, struct sql_toke
 void sql_place(const char *source, size_t at, unsigned *ret_line, unsigned *ret_column);
 
 bool sql_token_is(const struct sql_token *t,
-                  const char *word); /* an unquoted word, whatever its case; or that punctuation */
+                  const char *word); /* the token is that unquoted word, ignoring case, or that punctuation */
 
 #endif

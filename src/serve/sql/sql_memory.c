@@ -69,7 +69,8 @@ static void *counted_realloc(void *old, int n_bytes)
     return p;
 }
 
-/* SQLite takes an allocator only before its first use, wherever in the program that is. */
+/* SQLite accepts an allocator only before its first use, and other parts of the program use it too. That is
+ * why this runs before main(). */
 __attribute__((constructor)) static void count_allocations(void)
 {
     sqlite3_config(SQLITE_CONFIG_GETMALLOC, &heap);
@@ -89,7 +90,7 @@ void sql_work_begin(void)
 void sql_work_end(void)
 {
     is_counted = false;
-    atomic_fetch_sub(&all_works_bytes, work_bytes); /* what was not counted when it went */
+    atomic_fetch_sub(&all_works_bytes, work_bytes); /* memory that was freed while counting was off */
 }
 
 void sql_work_counts(bool counts)

@@ -1,8 +1,8 @@
-/* sql_memory.h - how much memory the statements of all clients may hold together.
+/* sql_memory.h - bounds the memory that the statements of all clients hold together.
  *
- * There are two kinds of it: what SQLite works with while a statement runs, and results, which stay until
- * their client has read them. Of each, a statement has a share that the others cannot take from it; what goes
- * beyond the share is bounded for each statement and for all together.
+ * There are two kinds of memory: what SQLite allocates while a statement runs, and results, which stay until
+ * the client has read them. Each statement may always use the first SQL_SHARE_BYTES of each kind. Beyond
+ * that, there is a bound for one statement and another for all statements together.
  */
 #ifndef SERVE_SQL_SQL_MEMORY_H
 #define SERVE_SQL_SQL_MEMORY_H
@@ -21,23 +21,23 @@ enum {
 
 /* ---- results ---- */
 
-struct sql_held { /* all zero: nothing */
+struct sql_held { /* all zero: holds nothing */
     size_t n_bytes;
 };
 
-/* From now on n_bytes are held. False: that is too much, and what was held before still is. */
+/* Raises what is held to n_bytes. False: that exceeds a bound, and `held` is unchanged. */
 #define SQL_TOO_MUCH_IS_HELD "the results that clients have not read yet take 256 MiB; ask for less, or later"
 bool sql_hold(struct sql_held *held, size_t n_bytes);
 void sql_release(struct sql_held *held);
 
 /* ---- SQLite's work ---- */
 
-/* Between the two, what SQLite allocates in this thread belongs to one statement, and is refused beyond the
- * bounds: SQLite then ends the statement with SQLITE_NOMEM. */
+/* Between these two calls, what SQLite allocates in this thread counts for one statement. An allocation
+ * beyond the bounds fails, and SQLite ends the statement with SQLITE_NOMEM. */
 void sql_work_begin(void);
 void sql_work_end(void);
-/* A statement may ask other databases of the program, which are not to fail for it: false until it is done.
- */
+/* A statement may read other databases of the program, which must not fail because of its bounds. Call with
+ * false before and with true after. */
 void sql_work_counts(bool counts);
 
 #endif

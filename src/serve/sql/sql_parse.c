@@ -1,4 +1,4 @@
-/* sql_parse.c - see sql_parse.h. Recursive descent; one function a statement. */
+/* sql_parse.c - see sql_parse.h. A recursive descent parser with one function for each statement. */
 #include "serve/sql/sql_parse.h"
 
 #include <errno.h>
@@ -159,14 +159,14 @@ static const char *parse_user(struct sql_parser *p)
 {
     const char *name = sql_expect_name(p, "a user");
     const struct sql_token *t = sql_peek(p, 0);
-    if (!p->rc && t->kind == SQL_TOKEN_VARIABLE && !t->is_system) { /* 'name'@'host': every host may come */
+    if (!p->rc && t->kind == SQL_TOKEN_VARIABLE && !t->is_system) { /* the host is ignored */
         p->at++;
         if (sql_accept(p, "%")) return name;
     }
     return name;
 }
 
-/* SHOW COLUMNS and INDEX: FROM a table, and its database before or behind it. */
+/* SHOW COLUMNS and INDEX: FROM a table, then optionally FROM its database. */
 static void parse_of_table(struct sql_parser *p, struct sql_statement *s, enum sql_show show)
 {
     s->show = show;
@@ -237,7 +237,7 @@ static void parse_show(struct sql_parser *p, struct sql_statement *s)
         s->show = SQL_SHOW_GRANTS;
         if (sql_accept(p, "FOR") && !sql_accept(p, "CURRENT_USER")) s->name = parse_user(p);
     } else {
-        sql_unexpected(p, "BACKENDS, COMPUTE NODES, FRONTENDS, VARIABLES or another thing that SHOW knows");
+        sql_unexpected(p, "BACKENDS, COMPUTE NODES, FRONTENDS, VARIABLES or another object of SHOW");
     }
     parse_clauses(p, s);
 }
@@ -284,21 +284,21 @@ static void parse_set(struct sql_parser *p, struct sql_statement *s)
         if (sql_accept(p, "FOR")) s->name = parse_user(p);
         sql_expect(p, "=");
         parse_password(p, s);
-        /* SET PASSWORD = '*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19' is the hash itself, as MySQL has had it.
-         */
+        /* A value such as *2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19 is the hash of the password, as in
+         * MySQL. */
         if (!p->rc && s->password[0] == '*' && strlen(s->password) == 41 &&
             strspn(s->password + 1, "0123456789ABCDEFabcdef") == 40)
             s->password_is_hash = true;
         return;
     }
-    s->kind = SQL_ACCEPT; /* session variables: clients set what they like, nothing here depends on it */
+    s->kind = SQL_ACCEPT; /* clients set many session variables; no statement depends on them */
     if (sql_peek(p, 0)->kind == SQL_TOKEN_END) sql_unexpected(p, "a variable");
     while (sql_peek(p, 0)->kind != SQL_TOKEN_END && !sql_token_is(sql_peek(p, 0), ";")) p->at++;
 }
 
 static unsigned parse_privilege(struct sql_parser *p, bool *ret_is_role);
 
-/* CREATE USER, ALTER USER, DROP USER after the first two words. */
+/* CREATE USER, ALTER USER and DROP USER, from the word USER on. */
 static void parse_user_statement(struct sql_parser *p, struct sql_statement *s, enum sql_statement_kind kind)
 {
     s->kind = kind;
@@ -454,7 +454,7 @@ static void parse_admin(struct sql_parser *p, struct sql_statement *s)
         sql_expect(p, "FRONTEND");
         sql_expect(p, "CONFIG");
         parse_properties(p, s);
-        if (sql_accept(p, "WITH")) sql_expect(p, "PERSISTENT"); /* every change here is kept */
+        if (sql_accept(p, "WITH")) sql_expect(p, "PERSISTENT"); /* the server keeps every change */
     } else if (sql_accept(p, "SHOW")) {
         s->kind = SQL_SHOW;
         s->show = SQL_SHOW_CONFIG;

@@ -1,4 +1,4 @@
-/* sql_parse.h - words into one statement. What each statement does is in sql_execute.h. */
+/* sql_parse.h - parses tokens into one statement. sql_execute.h says what statements do. */
 #ifndef SERVE_SQL_SQL_PARSE_H
 #define SERVE_SQL_SQL_PARSE_H
 
@@ -7,7 +7,7 @@
 
 enum sql_statement_kind {
     SQL_NOTHING, /* an empty text */
-    SQL_ACCEPT,  /* taken and without effect here: SET NAMES, BEGIN, COMMIT ... */
+    SQL_ACCEPT,  /* accepted without effect: SET NAMES, BEGIN, COMMIT ... */
     SQL_SELECT,
     SQL_SHOW,
     SQL_USE,
@@ -43,7 +43,7 @@ enum sql_show {
     SQL_SHOW_ENGINES,
     SQL_SHOW_PLUGINS,
     SQL_SHOW_PRIVILEGES,
-    SQL_SHOW_EVENTS, /* there are none of these three, but pages that browse a server ask */
+    SQL_SHOW_EVENTS, /* the server has none of these three, but tools that browse a server ask for them */
     SQL_SHOW_TRIGGERS,
     SQL_SHOW_ROUTINES,
     SQL_SHOW_PROCESSLIST,
@@ -85,7 +85,7 @@ struct sql_statement {
     struct sql_select select;
 
     const char *name;     /* database, table, user, setting */
-    const char *password; /* NULL: none given */
+    const char *password; /* NULL: the statement has none */
     bool password_is_hash, if_exists;
     unsigned grants;
 
@@ -104,7 +104,7 @@ struct sql_statement {
     bool statement_only;
 };
 
-/* Tokens must hold no parameters any more. ERR_INPUT with StarRocks' manner of sentence. */
+/* The tokens must hold no parameters. ERR_INPUT with a sentence in the style of StarRocks. */
 int sql_parse(const struct sql_tokens *tokens, struct arena *arena, struct sql_statement *ret_statement,
               struct err *err);
 

@@ -1,5 +1,5 @@
-/* sql_parser.h - private to sql_parse.c and sql_render.c: the place in the words, and the small steps
- * over them. */
+/* sql_parser.h - private to sql_parse.c and sql_render.c: the position in the tokens, and functions that
+ * move it. */
 #ifndef SERVE_SQL_SQL_PARSER_H
 #define SERVE_SQL_SQL_PARSER_H
 
@@ -12,7 +12,7 @@ struct sql_parser {
     size_t at;
     struct arena *arena;
     struct err *err;
-    int rc; /* the first failure; every later step does nothing */
+    int rc; /* the first failure; after it, every other function does nothing */
 };
 
 const struct sql_token *sql_peek(const struct sql_parser *p, size_t ahead);
@@ -24,8 +24,8 @@ const char *sql_expect_name(struct sql_parser *p, const char *what);   /* word, 
 uint64_t sql_expect_number(struct sql_parser *p, const char *what);
 const char *sql_dotted_name(struct sql_parser *p, const char *what); /* a.b.c */
 
-/* sql_render.c: the words from the next one to the end of the statement, as SQLite wants them. */
-void sql_render_select(struct sql_parser *p, struct sql_select *ret_select); /* SELECT was the last word */
+/* sql_render.c: translate the tokens up to the end of the statement to SQLite's SQL. */
+void sql_render_select(struct sql_parser *p, struct sql_select *ret_select); /* after the word SELECT */
 const char *sql_render_clauses(struct sql_parser *p);
 
 #endif

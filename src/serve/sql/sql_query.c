@@ -1,8 +1,9 @@
-/* sql_query.c - SELECT over the tables of sql_schema.h, done by SQLite: joins, groups, sorting and all.
+/* sql_query.c - runs SELECT in SQLite.
  *
- * Each statement gets a database of its own, in memory and empty. The tables that the statement names become
- * virtual tables in it, and are filled when SQLite first reads them. The statement can read those and nothing
- * else (an authorizer sees to it), for so many steps and so many bytes. */
+ * Each statement gets an empty database of its own, in memory. The tables of sql_schema.h that the statement
+ * names become virtual tables in it; each is filled when SQLite first reads it. An authorizer denies
+ * everything else. Steps, CPU time and memory are bounded.
+ */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +18,14 @@
 #include "serve/sql/sql_schema.h"
 
 enum {
-    MAX_STEPS = 20000000, /* of SQLite's machine: a second or two */
-    MAX_CPU_MS = 3000,    /* steps over long values take longer */
-    STEPS_A_LOOK = 100,   /* between looks at the bounds */
+    MAX_STEPS = 20000000, /* of SQLite's virtual machine, one or two seconds */
+    MAX_CPU_MS = 3000,    /* for steps over long values, which take longer */
+    STEPS_A_LOOK = 100,   /* steps between two checks of the bounds */
     BYTES_A_LOOK = 1 << 18,
-    CPU_MS_A_QUESTION = 20, /* whether somebody wants it to end */
-    MAX_PROGRAM = 50000,    /* steps that are written down: between jumps nobody looks */
+    CPU_MS_A_QUESTION = 20, /* CPU time between two calls of cancel.is_asked */
+    MAX_PROGRAM = 50000, /* instructions of a compiled statement; SQLite checks nothing between two jumps */
     MAX_ARGS = 100,
-    MAX_VALUE_BYTES = 1 << 16, /* so many steps make no more than some MiB of them */
+    MAX_VALUE_BYTES = 1 << 16, /* keeps the memory traffic of MAX_STEPS small */
 };
 
 struct query {
@@ -32,13 +33,13 @@ struct query {
     struct sql_caller caller;
     const struct sql_table *shown; /* the rows of a SHOW, as table main.shown; NULL: none */
     struct arena *arena;
-    size_t n_arena_bytes; /* that it had before */
+    size_t n_arena_bytes; /* bytes in the arena before the statement */
     sqlite3 *db;
     int64_t n_steps, begin_cpu_ms, asked_cpu_ms;
     size_t n_unseen_bytes;
-    unsigned needs; /* any of these grants, for a table that this user may not read; 0: there is none */
+    unsigned needs; /* grants that would allow reading a table this user cannot read; 0: there is none */
     bool is_too_long, is_ended;
-    struct err problem; /* of filling a table */
+    struct err problem; /* why a table could not be filled */
 };
 
 /* ---- time and memory ---- */
@@ -69,7 +70,7 @@ static int look(void *context)
     return must_end(q);
 }
 
-/* For what takes long inside one step. False: it is not to be done any more. */
+/* For work inside one step of SQLite. False: the statement has to end. */
 static bool may_work(void *context, size_t n_bytes)
 {
     struct query *q = context;
@@ -79,7 +80,7 @@ static bool may_work(void *context, size_t n_bytes)
     return !must_end(q);
 }
 
-/* The result and the tables that it is made of. */
+/* Counts the result and the tables it is made of. */
 static int hold_result(struct query *q, struct err *err)
 {
     size_t n_bytes = q->arena->total_bytes - q->n_arena_bytes;
@@ -92,7 +93,7 @@ static int hold_result(struct query *q, struct err *err)
 /* ---- tables ---- */
 
 struct virtual_table {
-    sqlite3_vtab base; /* first: SQLite's view of it */
+    sqlite3_vtab base; /* SQLite needs it first */
     struct query *query;
     const struct sql_schema_table *spec;
     struct sql_table rows;
@@ -104,8 +105,8 @@ struct cursor {
     size_t row;
 };
 
-/* The name decides what a value of the column is turned into before it is compared: text, unless it is a
- * number. */
+/* SQLite derives from this name how it converts a value before it compares it: to a number for BIGINT, to
+ * text for the others. */
 #define DECLARED_INT   "BIGINT"
 #define DECLARED_TIME  "DATETIME_TEXT"
 #define DECLARED_TRUTH "TRUTH_TEXT"
@@ -160,7 +161,7 @@ static int table_disconnect(sqlite3_vtab *table)
 static int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     (void)table;
-    info->estimatedCost = 1000; /* always read whole */
+    info->estimatedCost = 1000; /* every read is a full scan */
     return SQLITE_OK;
 }
 
@@ -223,7 +224,7 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int c
     else if (type == SQL_COLUMN_TRUTH && (!strcmp(cell, "true") || !strcmp(cell, "false")))
         sqlite3_result_text(to, *cell == 't' ? "1" : "0", 1, SQLITE_STATIC); /* WHERE alive */
     else
-        sqlite3_result_text(to, cell, -1, SQLITE_STATIC); /* lives as long as the statement */
+        sqlite3_result_text(to, cell, -1, SQLITE_STATIC); /* the cell lives as long as the statement */
     return SQLITE_OK;
 }
 
@@ -253,7 +254,7 @@ static const sqlite3_module module = {
 static int compare_ignoring_case(void *context, int n_a, const void *a, int n_b, const void *b)
 {
     size_t n = (size_t)(n_a < n_b ? n_a : n_b);
-    if (!may_work(context, n)) return 0; /* a sort is one step: it ends soon, in any order */
+    if (!may_work(context, n)) return 0; /* a sort is one step; with an arbitrary order it ends soon */
     int order = strncasecmp(a, b, n);
     return order ? order : n_a - n_b;
 }
@@ -266,8 +267,8 @@ static void spell_truth(int *len, const void **text)
     *len = (int)strlen(*text);
 }
 
-/* A truth value is '1' or '0' here, and so is true when it is compared: alive = true, alive = 1, alive =
- * 'true'. */
+/* Truth values are '1' and '0' here, and `true` in SQL is 1. This makes alive = true, alive = 1 and alive =
+ * 'true' mean the same. */
 static int compare_truths(void *context, int n_a, const void *a, int n_b, const void *b)
 {
     spell_truth(&n_a, &a);
@@ -286,8 +287,8 @@ static int add_collations(struct query *q)
 
 /* ---- bounds ---- */
 
-/* SQLite's own that may be called, besides ours: those that docs/sql.md names. The others reach into the
- * process (fts3_tokenizer, load_extension), make much of little (printf, zeroblob) or take long over it
+/* SQLite's functions that a statement may call, besides ours: those that docs/sql.md names. Others reach
+ * into the process (fts3_tokenizer, load_extension), produce much from little (printf, zeroblob) or are slow
  * (glob, trim with a set of letters). */
 static bool is_allowed_function(const char *name)
 {
@@ -313,7 +314,8 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     if (action != SQLITE_READ) return SQLITE_DENY;
     if (q->shown && database && !strcmp(database, "main") && !strcmp(a, "shown")) return SQLITE_OK;
     const struct sql_schema_table *spec = sql_schema_find(database, a);
-    /* Not one of ours: a name that the statement itself gave (WITH x AS ...), or SQLite's own table. */
+    /* Not one of our tables: either a name that the statement defines (WITH x AS ...) or SQLite's own table.
+     */
     if (!spec) return database || !strncasecmp(a, "sqlite_", 7) ? SQLITE_DENY : SQLITE_OK;
     if (sql_schema_may(q->session, spec)) return SQLITE_OK;
     q->needs = spec->any_of;
@@ -322,7 +324,7 @@ static int authorize(void *context, int action, const char *a, const char *b, co
 
 /* ---- all ---- */
 
-/* SQLite comes with more than the authorizer is asked about. */
+/* Turns off the features of SQLite that the authorizer does not see. */
 static int close_doors(sqlite3 *db)
 {
     static const struct {
@@ -331,25 +333,27 @@ static int close_doors(sqlite3 *db)
                  {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                  {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
                  {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-                 {SQLITE_DBCONFIG_DQS_DML, 0}, /* an unknown name in quotes is no text */
+                 {SQLITE_DBCONFIG_DQS_DML, 0}, /* an unknown name in quotes is an error, not a string */
                  {SQLITE_DBCONFIG_DQS_DDL, 0}};
     int rc = 0;
     for (size_t i = 0; !rc && i < sizeof doors / sizeof *doors; i++)
         rc = sqlite3_db_config(db, doors[i].option, doors[i].value, NULL);
-    /* Modules are tables by their mere name (json_each, fts3tokenize), made before anybody is asked. */
+    /* A module is a table by its mere name (json_each, fts3tokenize), and SQLite creates it without asking
+     * the authorizer. */
     return rc ? rc : sqlite3_drop_modules(db, NULL);
 }
 
 static int add_tables(struct query *q, const char *query)
 {
     char sql[200];
-    const char *attached = ""; /* the list has the tables of a database together */
+    const char *attached = ""; /* sql_schema_tables keeps the tables of a database together */
     int rc = sqlite3_create_module(q->db, "procprof", &module, q);
     if (!rc && q->shown)
         rc = sqlite3_exec(q->db, "CREATE VIRTUAL TABLE main.shown USING procprof", NULL, NULL, NULL);
     for (size_t i = 0; !rc && i < sql_schema_n_tables; i++) {
         const struct sql_schema_table *t = &sql_schema_tables[i];
-        if (!strcasestr(query, t->name)) continue; /* one too many does no harm, all of them take 3 ms */
+        /* Creating all tables takes 3 ms; a table that is not needed does no harm. */
+        if (!strcasestr(query, t->name)) continue;
         if (strcmp(attached, t->schema)) {
             snprintf(sql, sizeof sql, "ATTACH ':memory:' AS %s", t->schema);
             rc = sqlite3_exec(q->db, sql, NULL, NULL, NULL);
@@ -370,7 +374,7 @@ static enum sql_column_type type_of_declared(const char *declared)
                                                : SQL_COLUMN_TEXT;
 }
 
-/* An expression has the type of its values. */
+/* The types of the values of a column that is an expression. */
 struct seen {
     bool text, real, integer;
 };
@@ -425,7 +429,7 @@ static int explain(const struct query *q, int rc, struct err *err)
     return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", sqlite3_errmsg(q->db));
 }
 
-/* An item of the SELECT that has no name of its own gets its text as the client wrote it. */
+/* A column without an alias is named by the text that the client wrote. */
 static const char *column_name(const struct sql_select *select, const char *name, struct arena *arena)
 {
     for (size_t i = 0; i < select->n_items; i++)
@@ -443,13 +447,13 @@ static int prepare(struct query *q, const struct sql_select *select, sqlite3_stm
     if (!rc) rc = add_collations(q);
     if (!rc) rc = add_tables(q, select->text);
     if (rc) return rc;
-    /* Without tables nothing repeats, so a value may be as long as the statement. */
+    /* Without tables nothing repeats, so a value may be as long as the statement itself. */
     sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH, select->reads_tables ? MAX_VALUE_BYTES : (int)SQL_MAX_BYTES);
     sqlite3_limit(q->db, SQLITE_LIMIT_FUNCTION_ARG, MAX_ARGS);
     sqlite3_limit(q->db, SQLITE_LIMIT_EXPR_DEPTH, 200);
     sqlite3_limit(q->db, SQLITE_LIMIT_VDBE_OP, MAX_PROGRAM);
     sqlite3_limit(q->db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
-    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, 0); /* $x and :x are not for clients */
+    sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, 0); /* :x would be a parameter */
     sqlite3_set_authorizer(q->db, authorize, q);
     sqlite3_progress_handler(q->db, STEPS_A_LOOK, look, q);
     return sqlite3_prepare_v2(q->db, select->text, -1, ret_stmt, NULL);

@@ -1,5 +1,5 @@
-/* sql_render.c - the words of a SELECT, written down again as SQLite wants them. Quotes of names and of text,
- * a few operators and @@variables differ between the two; what else is wrong with it, SQLite says. */
+/* sql_render.c - translates a SELECT, or the clauses of a SHOW, to SQLite's SQL. Quotes of names and
+ * strings, a few operators and @@variables differ. SQLite reports every other error. */
 #include <string.h>
 #include <strings.h>
 
@@ -17,8 +17,9 @@ static void render_quoted(struct buf *b, const struct sql_token *t, char quote)
     buf_char(b, quote);
 }
 
-/* Words and signs that mean something else to SQLite, or nothing. Its division of whole numbers gives
- * one: 1.0 makes it that of MySQL, and what DIV needs more is written behind it (whole_part). */
+/* Words and signs that mean something else in SQLite, or nothing. SQLite divides whole numbers to a whole
+ * number; the factor 1.0 gives MySQL's division. DIV needs whole_part in addition, after its right operand.
+ */
 static const char *translated(const struct sql_token *t)
 {
     static const struct {
@@ -30,14 +31,14 @@ static const char *translated(const struct sql_token *t)
     return t->text;
 }
 
-/* LEFT(a, 1), not a LEFT JOIN. */
+/* True for the function LEFT(a, 1), false for LEFT JOIN. */
 static bool is_join_call(const struct sql_parser *p)
 {
     const struct sql_token *t = sql_peek(p, 0);
     return (sql_token_is(t, "LEFT") || sql_token_is(t, "RIGHT")) && sql_token_is(sql_peek(p, 1), "(");
 }
 
-/* Functions that may be called without brackets. */
+/* Functions that MySQL calls without brackets. */
 static const char *bare_call(const struct sql_token *t)
 {
     static const char *const calls[][2] = {{"CURRENT_TIMESTAMP", "NOW"},
@@ -49,15 +50,16 @@ static const char *bare_call(const struct sql_token *t)
     return NULL;
 }
 
-/* Where we are in SELECTs within SELECTs.
+/* The nesting of SELECTs.
  *
- * HAVING without GROUP BY, where nothing is summed up either, SQLite does not know. To MySQL it is one more
- * condition, in which names of the result may stand; to SQLite that is WHERE: SELECT a x FROM t WHERE b OR c
- * HAVING x OR d  ->  SELECT a x FROM t WHERE ( b OR c) AND ( x OR d) */
+ * SQLite rejects HAVING without GROUP BY and aggregate functions. MySQL takes it as one more condition,
+ * which may use the names of the result. SQLite allows those names in WHERE, so the condition moves there:
+ * SELECT a x FROM t WHERE b OR c HAVING x OR d becomes SELECT a x FROM t WHERE ( b OR c) AND ( x OR d).
+ */
 struct nesting {
-    size_t depth; /* of brackets; deeper than known is looked at no more */
+    size_t depth; /* of brackets; levels beyond the array are copied unchanged */
     struct {
-        size_t condition; /* where that of WHERE begins in the output; 0: none */
+        size_t condition; /* offset of the WHERE condition in the output; 0: none */
         bool is_summed, in_having;
     } selects[64];
 };
@@ -75,13 +77,13 @@ static void render_having(struct buf *b, size_t where)
         buf_str(b, "WHERE (");
         return;
     }
-    buf_char(b, ' '); /* room for the bracket */
+    buf_char(b, ' '); /* makes room for the bracket */
     memmove(b->data + where + 1, b->data + where, b->len - 1 - where);
     b->data[where] = '(';
     buf_str(b, ") AND (");
 }
 
-/* True when the word is written. */
+/* True: the word has been written. */
 static bool render_nesting(struct buf *b, const struct sql_token *t, struct nesting *n)
 {
     static const char *const sums[] = {"GROUP", "COUNT", "SUM", "MIN", "MAX", "AVG", "GROUP_CONCAT", NULL},
@@ -110,11 +112,12 @@ static bool render_nesting(struct buf *b, const struct sql_token *t, struct nest
     return true;
 }
 
-/* a DIV b: a *1.0/ b % largest. The rest is taken of the whole part, and nothing is as large as that. */
+/* a DIV b becomes a *1.0/ b % 9223372036854775807. The operator % takes the whole parts of its operands, and
+ * no quotient is as large as its right operand. */
 static const char whole_part[] = " % 9223372036854775807";
 
-/* How many words the operand at the next one has: signs, then a value, a name, a call, or something in
- * brackets or between CASE and END. */
+/* The number of tokens of the operand that begins with the next token: signs, then a value, a name, a call,
+ * or an expression in brackets or between CASE and END. */
 static size_t operand_length(const struct sql_parser *p)
 {
     size_t n = 1, depth = 0;
@@ -134,11 +137,11 @@ static size_t operand_length(const struct sql_parser *p)
 
 enum { MAX_ITEMS = 2000 }; /* SQLite takes no more columns */
 
-/* The items between SELECT and its first clause, while they are being written. */
+/* The item of the SELECT list that is being written. */
 struct items {
-    struct sql_select *select; /* NULL: not wanted, or all of them are there */
+    struct sql_select *select; /* NULL: items are not wanted, or the list has ended */
     size_t cap;
-    bool is_open;       /* the next word belongs to the item that begins below */
+    bool is_open;       /* an item has begun at the places below */
     size_t rendered_at; /* in the output */
     size_t at, end;     /* in the source */
 };
@@ -150,7 +153,7 @@ static const char *trimmed(struct arena *arena, const char *text, size_t len)
     return arena_strndup(arena, text, len);
 }
 
-/* Called before a word is written. */
+/* Called before each token is written. */
 static void note_item(struct sql_parser *p, const struct buf *b, const struct sql_token *t, bool is_end,
                       size_t depth, struct items *items)
 {
@@ -176,24 +179,24 @@ static void note_item(struct sql_parser *p, const struct buf *b, const struct sq
     items->end = t->end;
 }
 
-/* Appends the words from the next one to the end of the statement. */
+/* Appends the tokens up to the end of the statement. */
 static void render(struct sql_parser *p, struct buf *b, struct sql_select *select)
 {
     struct nesting nesting = {0};
     struct items items = {.select = select};
-    size_t div_ends[SQL_MAX_DEPTH], n_divs = 0; /* the last words of what DIV divides by, innermost last */
-    size_t end = 0; /* never where a word begins, so there is a space behind SELECT */
+    size_t div_ends[SQL_MAX_DEPTH], n_divs = 0; /* last tokens of the right operands of DIV, innermost last */
+    size_t end = 0;                             /* no token ends there, so a space follows SELECT */
     for (; !p->rc; p->at++) {
         const struct sql_token *t = sql_peek(p, 0);
         bool is_end = t->kind == SQL_TOKEN_END || sql_token_is(t, ";");
         note_item(p, b, t, is_end, nesting.depth, &items);
         if (is_end) render_nesting(b, &(struct sql_token){.kind = SQL_TOKEN_END}, &nesting);
         if (is_end) break;
-        if (sql_token_is(t, "FROM") && sql_token_is(sql_peek(p, 1), "DUAL")) { /* no table at all */
+        if (sql_token_is(t, "FROM") && sql_token_is(sql_peek(p, 1), "DUAL")) { /* DUAL stands for no table */
             p->at++;
             continue;
         }
-        /* Two minus signs side by side would begin a comment there. */
+        /* Two adjacent minus signs would begin a comment. */
         if (t->at != end || sql_token_is(t, "-")) buf_char(b, ' ');
         end = t->end;
         if (render_nesting(b, t, &nesting)) continue;
@@ -224,7 +227,7 @@ static void render(struct sql_parser *p, struct buf *b, struct sql_select *selec
             break;
         default:
             if (t->kind == SQL_TOKEN_WORD &&
-                (is_after_dot || is_join_call(p) || *t->text == '$')) /* a name, whatever else it may mean */
+                (is_after_dot || is_join_call(p) || *t->text == '$')) /* always a name */
                 render_quoted(b, t, '"');
             else if (call)
                 buf_printf(b, "%s%s", call, sql_token_is(sql_peek(p, 1), "(") ? "" : "()");

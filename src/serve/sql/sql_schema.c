@@ -1,5 +1,5 @@
-/* sql_schema.c - see sql_schema.h. What there is none of here (indexes, triggers, views) has its table all
- * the same, without rows: that is the truthful answer, and what clients that browse a server wait for. */
+/* sql_schema.c - see sql_schema.h. Things that the server does not have (indexes, triggers, views) have a
+ * table without rows, because tools that browse a server expect the table. */
 #include "serve/sql/sql_schema.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static const char *type_name(enum sql_column_type type, bool with_length)
     return with_length ? "varchar(1048576)" : "varchar";
 }
 
-/* ---- what the server has ---- */
+/* ---- the server's own tables ---- */
 
 static int fill_nodes(struct sql_session *s, struct sql_table *t, struct err *err)
 {
@@ -104,7 +104,7 @@ static int fill_failures(struct sql_session *s, struct sql_table *t, struct err 
     return 0;
 }
 
-/* ---- what clients ask about a server ---- */
+/* ---- tables that clients read to learn about a server ---- */
 
 static int fill_schemata(struct sql_session *s, struct sql_table *t, struct err *err)
 {
@@ -405,7 +405,7 @@ int sql_schema_find_dotted(const struct sql_session *s, const char *name, const 
     return *ret_table ? 0 : no_such_table(err, name);
 }
 
-/* The database that a SHOW is about: that which it names, else the session's. */
+/* The database that a SHOW names, else the session's. */
 static int database_of(const struct sql_session *s, const struct sql_statement *st, const char **ret_database,
                        struct err *err)
 {
@@ -505,7 +505,7 @@ int sql_show_schema(struct sql_session *s, const struct sql_statement *st, struc
         return show_columns(spec, st->is_full, t);
     case SQL_SHOW_CREATE_TABLE:
         return show_create_table(spec, t);
-    default: /* SQL_SHOW_INDEX: there are none */
+    default: /* SQL_SHOW_INDEX: there are no indexes */
         sql_table_columns(t, "Table,Non_unique,Key_name,Seq_in_index,Column_name,Collation,Cardinality,"
                              "Sub_part,Packed,Null,Index_type,Comment,Index_comment,Visible,Expression");
         return 0;

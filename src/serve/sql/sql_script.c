@@ -1,7 +1,9 @@
-/* sql_script.c - ADMIN EXECUTE ON ...: which nodes, the script on each, and the two shapes of the answer.
+/* sql_script.c - ADMIN EXECUTE ON ...: runs a script on one or more nodes.
  *
- * One target: one column `result`, a row for each line. Several: a row for each node, ascending, all at the
- * same time, each within the statement's time limit; a node that fails is a row that says so. */
+ * The result for one node has a column `result` with a row for each line of output. The result for several
+ * nodes has a row for each node, in ascending order; a node that failed has a row with the reason. The
+ * script runs on all nodes at the same time, within the time limit of the statement.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +34,7 @@ struct jobs {
     pthread_mutex_t lock;
 };
 
-/* The line of the output that says so. */
+/* The line of the output that reports the error. */
 static void failure_of(const struct buf *out, char *text, size_t size)
 {
     snprintf(text, size, "the script did not run to its end");
@@ -89,7 +91,7 @@ static void run_jobs(struct job *items, size_t n)
     while (n_threads + 1 < n && n_threads < MAX_AT_ONCE &&
            !pthread_create(&threads[n_threads], NULL, work, &jobs))
         n_threads++;
-    work(&jobs); /* this thread helps; and does it all when there are no more threads to be had */
+    work(&jobs); /* this thread works too, and does all the work when no other thread could start */
     while (n_threads) pthread_join(threads[--n_threads], NULL);
     pthread_mutex_destroy(&jobs.lock);
 }
@@ -106,7 +108,7 @@ static size_t add_id(uint64_t *ids, size_t n, uint64_t id)
     return n + 1;
 }
 
-/* The ids asked for, ascending, each once. */
+/* The ids that the statement means, ascending, without repetition. */
 static uint64_t *resolve(const struct sql_statement *st, const struct cluster_node *nodes, size_t n_nodes,
                          struct arena *arena, size_t *ret_n)
 {

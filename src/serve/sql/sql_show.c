@@ -1,5 +1,5 @@
-/* sql_show.c - SHOW, apart from nodes: settings, users, and the things that clients ask a server for when
- * they connect. */
+/* sql_show.c - SHOW, except for nodes: settings, users, and what clients ask a server for when they connect.
+ */
 #include <string.h>
 #include <strings.h>
 
@@ -125,7 +125,7 @@ static void show_users(struct sql_session *s, struct sql_table *t)
     mem_free(users);
 }
 
-/* Who may not act sees only his own. */
+/* Users without OPERATE see only their own connections. */
 static void show_connections(struct sql_session *s, struct sql_table *t)
 {
     struct sql_connection *list,
@@ -215,14 +215,15 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
         return 0;
     case SQL_SHOW_ENGINES:
         sql_table_columns(t, "Engine,Support,Comment,Transactions,XA,Savepoints");
-        add_row(t, (const char *const[]){"procprof", "DEFAULT", "What the server knows, to be read", "NO",
-                                         "NO", "NO"});
+        add_row(t, (const char *const[]){"procprof", "DEFAULT", "Read-only tables of the server", "NO", "NO",
+                                         "NO"});
         return 0;
     case SQL_SHOW_PRIVILEGES:
         sql_table_columns(t, "Privilege,Context,Comment");
-        add_row(t, (const char *const[]){"Node", "System", "To look: nodes and profiles"});
-        add_row(t, (const char *const[]){"Operate", "System", "To act: scripts, captures, KILL"});
-        add_row(t, (const char *const[]){"All", "System", "Nodes, settings and users, and all the rest"});
+        add_row(t, (const char *const[]){"Node", "System", "See nodes and profiles"});
+        add_row(t, (const char *const[]){"Operate", "System", "Run scripts and captures, KILL"});
+        add_row(t, (const char *const[]){"All", "System",
+                                         "Everything, also changes to nodes, settings and users"});
         return 0;
     case SQL_SHOW_PLUGINS:
         sql_table_columns(t, "Name,Status,Type,Library,License");
@@ -245,5 +246,5 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
         show_connections(s, t);
         return 0;
     }
-    return err_set(err, ERR_UNSUPPORTED, "this SHOW is not known");
+    return err_set(err, ERR_UNSUPPORTED, "this SHOW is not supported");
 }

@@ -1,6 +1,6 @@
-/* sql_show_nodes.c - SHOW BACKENDS, COMPUTE NODES, FRONTENDS: the columns, their order and the look of each
- * value are StarRocks', so that scripts that cut them out by name or by number go on working. What procprof
- * cannot know (tablets, journals) is shown as StarRocks shows an empty node. */
+/* sql_show_nodes.c - SHOW BACKENDS, COMPUTE NODES and FRONTENDS. The columns, their order and the format of
+ * values are StarRocks', so that scripts which read them by name or by position keep working. Values that
+ * procprof cannot know (tablets, journals) are those of an empty StarRocks node. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int compare_nodes(const void *a, const void *b)
     const struct cluster_node *x = a, *y = b;
     int order = strcmp(x->host, y->host);
     if (order) return order;
-    char p[16], q[16]; /* by the text of the port, as StarRocks does */
+    char p[16], q[16]; /* compared as text, as StarRocks does */
     snprintf(p, sizeof p, "%d", x->be_port);
     snprintf(q, sizeof q, "%d", y->be_port);
     order = strcmp(p, q);

@@ -445,7 +445,7 @@ TEST(syntax_errors_say_where)
     CHECK_STR(run("SHOW NONSENSE"),
               "ERROR 1064 HY000 Getting syntax error at line 1, column 5. Detail message: Unexpected input "
               "'NONSENSE', "
-              "expected BACKENDS, COMPUTE NODES, FRONTENDS, VARIABLES or another thing that SHOW knows.");
+              "expected BACKENDS, COMPUTE NODES, FRONTENDS, VARIABLES or another object of SHOW.");
     CHECK(says("SELECT\n  (1", "incomplete input"));
     CHECK(says("SELECT 1 2", "near \"2\": syntax error"));
     CHECK(says("SELECT *", "no tables specified"));
