@@ -21,7 +21,7 @@ static const struct view views[] = {
     {"top", REPORT_TEXT, NULL, NULL,
      "Shows the functions that cost most: their own cost (flat) and with callees (cum).",
      "  procprof top cpu.pb.gz                        procprof top --cum -n 20 "
-     "http://be:8060/pprof/profile?seconds=10\n"
+     "'http://be:8060/pprof/profile?seconds=10'\n"
      "  procprof top -s alloc_space heap.prof         procprof top --diff-base old.prof new.prof"},
     {"tree", REPORT_TREE, NULL, NULL, "Shows each function with its callers above and its callees below.",
      "  procprof tree --count 10 cpu.pb.gz"},
