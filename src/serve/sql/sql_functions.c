@@ -143,8 +143,12 @@ static void concat(sqlite3_context *to, int n_args, sqlite3_value **args)
     struct buf b = {0};
     char number[NUMBER_BYTES];
     int i = 0;
-    for (const char *text; i < n_args && (text = text_of(args[i], number)); i++) buf_str(&b, text);
-    if (i == n_args) give(to, buf_cstr(&b));
+    for (const char *text; i < n_args && b.len <= SQL_MAX_BYTES && (text = text_of(args[i], number)); i++)
+        buf_str(&b, text);
+    if (b.len > SQL_MAX_BYTES)
+        sqlite3_result_error_toobig(to);
+    else if (i == n_args)
+        give(to, buf_cstr(&b));
     buf_free(&b);
 }
 

@@ -304,6 +304,14 @@ TEST(selects_end_in_time)
                   "RTRIM(' a ') FROM "
                   "information_schema.schemata LIMIT 1"),
               "xcx|2|a|a | a\n");
+    char *longer = memset(arena_zalloc(&arena, 600001), 'a', 600000);
+    CHECK(says(arena_printf(&arena, "SELECT CONCAT('%s')", longer), longer));
+    CHECK(says(arena_printf(&arena, "SELECT CONCAT(x, x, x) FROM (SELECT '%.60000s' x)", longer), "too big"));
+    CHECK(says(
+        arena_printf(&arena,
+                     "SELECT CONCAT('%.500000s', '%.500000s', 99999, REPLACE('%.9000s', 'a', 'bbbbbbbbb'))",
+                     longer, longer, longer),
+        "too big"));
     CHECK_STR(run("SELECT REPLACE('abcab', 'ab', 'x'), INSTR('xab', 'AB'), TRIM(' a '), LTRIM(' a '), "
                   "RTRIM(' a ')"),
               "xcx|2|a|a | a\n");
