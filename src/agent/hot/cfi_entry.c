@@ -70,7 +70,8 @@ static void parse_augmentation(const char *augmentation, struct rd data, const s
             cie->is_signal = true;
             break;
         default:
-            break; /* 'B': signed return addresses; others carry no data we need after them */
+            break; /* 'B' marks signed return addresses; other letters carry no data that is needed after them
+                    */
         }
     }
     if (data.bad) cie->valid = false;
@@ -79,7 +80,7 @@ static void parse_augmentation(const char *augmentation, struct rd data, const s
 void cfi_parse_cie(const struct cfi_section *s, struct rd r, struct cfi_cie *cie)
 {
     uint8_t version = rd_u8(&r);
-    const char *augmentation = (const char *)r.p; /* a string; memchr is not ours to call here */
+    const char *augmentation = (const char *)r.p; /* a string; memchr may not be called here */
     while (rd_u8(&r)) continue;
     if (r.bad || (version != 1 && version != 3 && version != 4)) return;
     if (version == 4) {

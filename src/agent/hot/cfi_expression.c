@@ -51,7 +51,7 @@ bool cfi_expression_cfa(const struct cfi_registers *registers, struct rd e, stru
     rule->cfa = base == registers->sp ? UNWIND_CFA_DEREF_SP : UNWIND_CFA_DEREF_FP;
     rule->cfa_offset = (int32_t)add;
     rule->ra_offset =
-        (int16_t)offset; /* the place of the old top; the return address is then where it always is */
+        (int16_t)offset; /* where the old top is kept; the return address is then in its usual place */
     return true;
 }
 

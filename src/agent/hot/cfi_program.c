@@ -1,5 +1,5 @@
-/* cfi_program.c - the little machine of DWARF 6.4.2: a function's instructions become rows. Only three
- * registers matter to us: the frame address, the frame pointer and the return address. */
+/* cfi_program.c - runs the instructions of DWARF 6.4.2: those of a function become rows. Only three
+ * registers matter here: the frame address, the frame pointer and the return address. */
 #include "agent/hot/cfi_machine.h"
 
 enum { SAME, AT_OFFSET, EXPRESSION, UNDEFINED }; /* where a register of the caller is */
@@ -18,7 +18,8 @@ struct state {
     struct place fp, ra;
 };
 
-#define MAX_REMEMBERED 8 /* compilers nest them once; this may run on the stack of a handler */
+#define MAX_REMEMBERED                                                                                       \
+    8 /* compilers nest them once; this may run on the stack of a handler, so it is short */
 
 struct machine {
     const struct cfi_section *section;
@@ -29,7 +30,7 @@ struct machine {
     void *context;
     struct state now, initial, remembered[MAX_REMEMBERED];
     unsigned n_remembered;
-    bool lost; /* something we do not understand: no rule from here to the end of the function */
+    bool lost; /* an unknown instruction: there is no rule from here to the end of the function */
     uintptr_t pc, end;
 };
 
@@ -88,7 +89,7 @@ static struct place *place_of(struct machine *m, struct state *s, uint64_t reg)
 {
     if (reg == m->cie->ra_register) return &s->ra;
     if (reg == m->registers.fp) return &s->fp;
-    return NULL; /* a register that does not matter to us */
+    return NULL; /* a register that does not matter here */
 }
 
 static void set_place(struct machine *m, uint64_t reg, uint8_t how, int64_t offset, struct rd expression)
@@ -103,7 +104,7 @@ static void restore_place(struct machine *m, uint64_t reg)
     if (p) *p = *place_of(m, &m->initial, reg);
 }
 
-/* Wraps round: a file may say anything, and rule_of refuses what is too far. */
+/* The product wraps round: a file may hold any number, and rule_of refuses what is too large. */
 static int64_t scaled(const struct machine *m, uint64_t factor)
 {
     return (int64_t)(factor * (uint64_t)m->cie->data_align);
@@ -210,7 +211,8 @@ static void run_extended(struct machine *m, uint8_t op, struct rd *r)
         set_place(m, reg, UNDEFINED, 0, nothing);
         break;
     case 0x2d:
-        break; /* aarch64: return addresses are signed from here on; the walk strips them anyway */
+        break; /* aarch64: return addresses are signed from here on; the walk removes the signature in any
+                  case */
     case 0x2e:
         (void)rd_varint(r);
         break; /* GNU_args_size */

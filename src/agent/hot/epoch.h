@@ -1,11 +1,15 @@
-/* epoch.h - lets a writer know when no reader can still hold what it has just replaced.
+/* epoch.h - lets a writer know when no reader can still use what it has just replaced.
  *
- * Readers are signal handlers, malloc and lock hooks, and threads of the host as they end: they may not wait,
- * so they only count themselves in and out (as does the wall clock's thread, when it unwinds others). The
- * writer (an ordinary thread) publishes the new thing, then calls epoch_drain and may free the old one when
- * that returns true. Counters are striped by thread so that handlers on many cores do not share a line, and
- * come in two phases so that a stream of new readers cannot keep the writer waiting: a reader that arrives
- * after the turn counts in the other phase.
+ * Readers are signal handlers, the malloc and lock hooks, threads of the host that end, and the wall clock's
+ * thread when it unwinds others. Writers are ordinary threads of the library. They share a pointer to a
+ * table, which the writer replaces and frees. A reader that has loaded the old pointer would read freed
+ * memory, and readers may not wait for a lock. So a reader only counts itself in before it loads the pointer,
+ * and out when it is done. The writer stores the new pointer, calls epoch_drain, and frees the old table when
+ * that returns true.
+ *
+ * The counters are striped by thread, so that handlers on many cores do not share a cache line. They come in
+ * two phases, so that a stream of new readers cannot keep the writer waiting: a reader that arrives after the
+ * writer has changed the phase counts in the other one.
  */
 #ifndef AGENT_HOT_EPOCH_H
 #define AGENT_HOT_EPOCH_H
@@ -38,12 +42,12 @@ static inline void epoch_leave(struct epoch *e, unsigned ticket)
     atomic_fetch_sub_explicit(&e->stripes[ticket >> 1].n_readers[ticket & 1], 1, memory_order_release);
 }
 
-/* Waits until every reader that was inside has left; false when one is still there after limit_ms (it may
- * have been left by a longjmp): then the old thing must be kept for ever. Not for handlers. Several
- * writers may wait at once: a CPU and a wall-clock capture end when they like. */
+/* Waits until every reader that was inside has left. False when one is still inside after limit_ms (its
+ * thread may have left the hook by longjmp); the old table must then be kept for ever. Must not be called
+ * in a handler. Several writers may drain at once: a CPU and a wall-clock capture end independently. */
 bool epoch_drain(struct epoch *e, unsigned limit_ms);
 
-/* In the child of a fork: readers of the parent's other threads are gone. */
+/* In the child of a fork: the parent's other threads do not exist here, so their counts are cleared. */
 void epoch_reset(struct epoch *e);
 
 #endif

@@ -1,6 +1,6 @@
-/* guess_caller.c - see guess_caller.h. x86-64: a return address is one that stands behind a call; a direct
- * call also says which function it called, and that must be the one we are in. On aarch64 nothing is guessed.
- */
+/* guess_caller.c - see guess_caller.h. On x86-64, a return address is an address right behind a call
+ * instruction. A direct call also names the function that it calls, which must be the one that the walk is
+ * in. On aarch64 nothing is guessed. */
 #include "agent/hot/guess_caller.h"
 
 #include "agent/hot/untabled_code.h"
@@ -14,14 +14,15 @@
 
 enum call { NO_CALL, CALLS_ANYTHING, CALLS_US };
 
-/* With room for a call before it. */
+/* Is pc in known code, with room for a call instruction before it? */
 NOT_SANITIZED static bool is_code(const struct unwind_tables *t, uintptr_t pc)
 {
     const struct unwind_module *m = unwind_find_module(t, pc);
     return m && pc - m->begin >= 8;
 }
 
-/* What stands before a return address: call rel32 (e8), call through register or memory (ff /2). */
+/* Which call stands before a return address: call rel32 (e8), or a call through register or memory (ff
+ * /2). */
 NOT_SANITIZED static enum call call_before(uintptr_t pc, uintptr_t inside)
 {
     uint64_t bytes; /* the last one highest */

@@ -1,8 +1,9 @@
 /* heap_hook.c - the exported allocation functions and their counting versions (see heap_hook.h).
  *
- * A block's record leaves heap_live before the allocator gets the block back, so that no other thread can be
- * given the address while it is still listed. Realloc is a free and an allocation of the whole new size, as
- * every profile of this family counts it.
+ * A free removes the block's record from heap_live before the allocator gets the block back. In the other
+ * order another thread could be given the address while it is still listed, and its insert would meet the old
+ * record. Realloc counts as a free and an allocation of the whole new size, as in all profilers of this
+ * family.
  */
 #include "agent/hot/heap_hook.h"
 
@@ -17,9 +18,9 @@ HEAP_ALL(EXPORT)
 
 /* ---- on */
 
-/* True: no mark passed, this allocation costs nothing more. Five instructions: left - size - 1, as left +
- * ~size, whose carry says that left was greater than size (whatever the size: absurd ones, which will fail,
- * cannot turn the countdown round). */
+/* True when no mark was passed; the allocation then costs nothing more. Five instructions: left - size - 1
+ * is computed as left + ~size, whose carry says that left was greater than size. That holds for any size,
+ * so absurd sizes, whose allocation will fail, cannot turn the countdown round. */
 static inline bool count_down(size_t size)
 {
     uint64_t left;
@@ -28,8 +29,8 @@ static inline bool count_down(size_t size)
     return likely(carry);
 }
 
-/* A mark was passed (or this thread never drew one): take back what count_down took, and let heap_count do it
- * all. */
+/* A mark was passed, or this thread has not drawn one yet: undo what count_down subtracted and let
+ * heap_count do all of it. */
 static inline void sample_it(void *p, size_t size)
 {
     heap_thread.poisson.left = (int64_t)((uint64_t)heap_thread.poisson.left - ~(uint64_t)size);
@@ -68,7 +69,7 @@ HOOK_TEXT static void counting_free(void *p)
 COLD static void *sampled_calloc(size_t n, size_t size)
 {
     void *p = heap_real.calloc(n, size);
-    sample_it(p, n * size); /* only when p is not NULL does the product matter, and then it fits */
+    sample_it(p, n * size); /* the product matters only when p is not NULL, and then it fits */
     return p;
 }
 
@@ -77,8 +78,8 @@ HOOK_TEXT static void *counting_calloc(size_t n, size_t size)
     return count_down(n * size) ? heap_real.calloc(n, size) : sampled_calloc(n, size);
 }
 
-/* The record of the old block is out of the table while the allocator works, and goes back when it could not.
- */
+/* The record of the old block is out of the table while the allocator works, and goes back when realloc
+ * fails. */
 COLD static void *sampled_realloc(void *p, size_t size)
 {
     struct heap_live_value value, stale;
@@ -106,7 +107,7 @@ HOOK_TEXT static void *counting_realloc(void *p, size_t size)
     return moved;
 }
 
-/* The rarer ways to allocate: allocate, then count. */
+/* The other allocation functions allocate first and count then. */
 #define COUNTING(name, arguments, values)                                                                    \
     HOOK_TEXT static void *counting_##name arguments                                                         \
     {                                                                                                        \
@@ -126,9 +127,9 @@ HOOK_TEXT static int counting_posix_memalign(void **ret, size_t alignment, size_
     return failed;
 }
 
-/* An operator new may or may not come through our malloc again (libstdc++'s does, most allocators' own does
- * not): it is counted here only when nothing was counted inside. No flag is set around the call, since it may
- * throw. */
+/* libstdc++'s operator new comes through our malloc again; the operators of most allocators do not. So the
+ * call is counted here only when nothing was counted inside it. No flag is set around the call, because it
+ * may throw. */
 #define COUNTING_NEW(name, type, arguments, values)                                                          \
     HOOK_TEXT static type counting_##name arguments                                                          \
     {                                                                                                        \

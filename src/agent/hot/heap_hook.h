@@ -4,13 +4,13 @@
  *                                            ──on───> count n down ──(a mark: cold)──> allocator, then
  * heap_sample
  *
- * libprocprof exports malloc, free and their kin; each is one jump through heap_routes. Off, a route holds
- * the address of the next library's function, so a call costs that jump and nothing is read but the route.
- * On, it holds the counting version. Switching is one store per function and may happen while all threads
- * allocate: the two versions can be mixed freely.
+ * libprocprof exports malloc, free and their relatives; each is one jump through heap_routes. While profiling
+ * is off, a route holds the address of the next library's function, so a call costs that jump. While it is
+ * on, the route holds the counting version. Switching is one store per function and may happen while all
+ * threads allocate: calls of the two versions may be mixed in any order.
  *
- * Runs inside malloc: takes no lock, allocates nothing, keeps errno, and passes straight through when it is
- * entered again.
+ * This code runs inside malloc. It takes no lock, allocates nothing, keeps errno, and passes calls straight
+ * through when it is entered again.
  */
 #ifndef AGENT_HOT_HEAP_HOOK_H
 #define AGENT_HOT_HEAP_HOOK_H
@@ -26,29 +26,28 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A sanitizer stands in for malloc and the lock functions itself: in such a build ours are there, but nobody
- * calls them but tests. */
+/* A sanitizer replaces malloc and the lock functions itself. In such a build only tests call ours. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define HOOKS_ARE_EXPORTED 0
 #else
 #define HOOKS_ARE_EXPORTED 1
 #endif
 
-/* Frames inside the hooks are left out of stacks: all hook functions lie in one section, so they are known by
- * address. */
+/* Frames inside the hooks are left out of stacks. All hook functions lie in one section, so they are
+ * recognised by their address. */
 #define HOOK_TEXT __attribute__((section("procprof_hooks")))
 bool hook_owns(uintptr_t pc);
 
-/* What the host calls: one jump through the routes. It has the public name also for debuggers and profiles;
- * `exported_x` is the same code, by a name that cannot be interposed. The declaration comes first since the
- * headers have none of some. */
+/* What the host calls: one jump through the routes. It has the public name, also for debuggers and
+ * profiles. `exported_x` is the same code under a name that no other library can interpose. The
+ * declaration comes first because the headers declare only some of these functions. */
 #define HOOK_BODY(routes, name, values)                                                                      \
     {                                                                                                        \
         return atomic_load_explicit(&(routes).name, memory_order_relaxed) values;                            \
     }
 #if __has_attribute(copy)
 #define HOOK_LIKE(name)                                                                                      \
-    __attribute__((copy(name))) /* gcc warns of an alias without the attributes of its target */
+    __attribute__((copy(name))) /* gcc warns about an alias without the attributes of its target */
 #else
 #define HOOK_LIKE(name)
 #endif
@@ -120,27 +119,29 @@ struct heap_real {
 #undef HEAP_REAL
 
 extern struct heap_routes
-    heap_routes;                   /* where calls go now; starts at functions that look the real ones up */
-extern struct heap_real heap_real; /* the next library's functions; filled in once (heap_resolve.c) */
+    heap_routes;                   /* where calls go now; at first, functions that look up the real ones */
+extern struct heap_real heap_real; /* the next library's functions, filled in once by heap_resolve.c */
 extern const struct heap_real heap_counting; /* the versions that sample */
 extern const struct heap_real
-    heap_exported; /* our own exported functions, by addresses nobody can interpose */
+    heap_exported; /* our own exported functions, by addresses that no other library can interpose */
 
 enum heap_counter { HEAP_ALLOC_COUNT, HEAP_ALLOC_BYTES, HEAP_LIVE_COUNT, HEAP_LIVE_BYTES, HEAP_N_COUNTERS };
 
-/* One profile being filled. A reset publishes a new one; entries of heap_live that were counted in an older
- * one are ignored. */
+/* One profile that is being filled. A reset publishes a new one; entries of heap_live that belong to an
+ * older one are ignored. */
 struct heap_book {
     struct stack_table *stacks;
-    uint32_t overflow; /* id of the empty stack: what had no room is counted there, so that sums stay right */
-    uint64_t epoch;    /* its number */
-    _Atomic uint64_t n_samples;   /* taken */
-    _Atomic uint64_t n_untracked; /* not in heap_live for want of room: missing from what is in use */
-    _Atomic uint64_t n_stale; /* addresses that came back from malloc although their free was never seen */
+    uint32_t
+        overflow; /* id of the empty stack: samples without room are counted there, so that sums stay right */
+    uint64_t epoch;             /* the number of this profile */
+    _Atomic uint64_t n_samples; /* samples taken */
+    _Atomic uint64_t
+        n_untracked;          /* samples without room in heap_live: they are missing from what is in use */
+    _Atomic uint64_t n_stale; /* addresses that malloc returned although their free was never seen */
 };
 
 extern _Atomic(struct heap_book *) heap_book; /* NULL: none */
-extern struct epoch heap_epoch;               /* whoever works with heap_book is inside */
+extern struct epoch heap_epoch;               /* threads that use heap_book are inside */
 extern _Atomic bool heap_active;              /* new samples are wanted; frees may be watched longer */
 extern _Atomic uint64_t heap_period;          /* bytes between marks, for countdowns drawn from now on */
 extern _Atomic uint64_t heap_seed;            /* for the generators of new threads */
@@ -148,18 +149,19 @@ extern _Atomic uint64_t heap_seed;            /* for the generators of new threa
 struct heap_thread {
     struct poisson poisson;
     uint32_t
-        n_events; /* countdowns drawn: tells a hook whether a hook further inside has counted the same call */
+        n_events; /* countdowns drawn: tells an outer hook whether an inner one has counted the same call */
     bool busy;
 };
 extern __thread struct heap_thread heap_thread __attribute__((tls_model("initial-exec")));
 
-/* An allocation of `size` bytes came out as p (by our hooks, or by a hook of the allocator). Counts it down
+/* An allocation of `size` bytes returned p, through our hooks or a hook of the allocator. Counts it down
  * and samples it when a mark was passed. */
 void heap_count(void *p, size_t size);
 void heap_forget(void *p); /* p is about to be freed */
 
 struct heap_live_value;
-void heap_drop(const struct heap_live_value *value); /* it was taken out of heap_live: no longer in use */
+void heap_drop(const struct heap_live_value
+                   *value); /* the value was removed from heap_live: subtract it from what is in use */
 
 #pragma GCC visibility pop
 #endif

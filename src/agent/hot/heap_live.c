@@ -1,7 +1,8 @@
 /* heap_live.c - the table of sampled addresses behind the filter (see heap_live.h for the picture). */
 #include "agent/hot/heap_live.h"
 
-/* A key is an address, 0 (free) or CLAIMED while its value is being written. Malloc never returns 1. */
+/* A key is an address, 0 (free), or CLAIMED while a thread writes or reads the value beside it. Malloc
+ * never returns 1. */
 #define CLAIMED ((uintptr_t)1)
 
 struct bucket {
@@ -13,8 +14,8 @@ struct bucket {
 _Atomic uint8_t heap_live_filter[HEAP_LIVE_FILTER_BYTES];
 
 static struct bucket *levels[HEAP_LIVE_LEVELS];
-static int n_levels;              /* that have memory */
-static _Atomic int n_levels_used; /* that were ever written: all a lookup has to see */
+static int n_levels;              /* levels that have memory */
+static _Atomic int n_levels_used; /* levels that were ever written: a lookup sees no others */
 static _Atomic uint64_t n_live;
 
 static size_t n_buckets_of(int level)
@@ -45,14 +46,14 @@ static uint64_t mix(uintptr_t address)
     return h ^ (h >> 29);
 }
 
-/* The two buckets of a level where an address may stand. */
+/* A level has two buckets where an address may stand; `choice` is which. */
 static struct bucket *bucket_at(int level, uint64_t hash, int choice)
 {
     size_t mask = n_buckets_of(level) - 1;
     return &levels[level][(choice ? hash >> 40 : hash) & mask];
 }
 
-/* Saturates: a byte that reached 255 stays, and only costs a look into the table. */
+/* The count saturates: a byte that has reached 255 stays there, and only costs looks into the table. */
 static void filter_add(uintptr_t address)
 {
     _Atomic uint8_t *at = &heap_live_filter[heap_live_filter_index(address)];
@@ -113,7 +114,8 @@ static bool remove_from(struct bucket *b, uintptr_t address, struct heap_live_va
     for (int i = 0; i < HEAP_LIVE_SLOTS; i++) {
         uintptr_t expected = address;
         if (atomic_load_explicit(&b->keys[i], memory_order_relaxed) != address) continue;
-        /* Claimed first, so that a second free of the same address in another thread finds nothing. */
+        /* Two threads come here with the same address when the host frees it twice. The slot is claimed
+         * before its value is read, so only one of them gets the value and the other finds nothing. */
         if (!atomic_compare_exchange_strong_explicit(&b->keys[i], &expected, CLAIMED, memory_order_acquire,
                                                      memory_order_relaxed))
             continue;

@@ -1,15 +1,17 @@
-/* heap_live.h - which addresses now alive were sampled: asked by every free, so the answer "not this one" is
- * one byte.
+/* heap_live.h - which live addresses were sampled. Every free asks, so the answer "not sampled" costs one
+ * byte.
  *
  *     free(p) ──> filter: a byte per 256 bytes of address space, modulo 256 MiB ── 0 ──> not sampled, done
  *                    │ not 0
  *                    └──> table: buckets of one cache line, two choices, levels that double in size
  *
- * The filter keeps neighbours together, so its lines are hot where the heap's are. Nothing here takes a lock,
- * allocates or waits; a thread killed, or a process forked, in the middle of an insert costs one slot. An
- * address is inserted by the thread that got it from malloc and removed by the thread that gives it to free,
- * before the allocator can hand it out again: so two threads never work on the same address unless the host
- * frees twice.
+ * The filter keeps neighbouring addresses together, so its cache lines are hot where those of the heap are.
+ *
+ * All threads of the host come here, inside malloc and free, and share the filter and the table. No function
+ * takes a lock, allocates or waits. The thread that got an address from malloc inserts it, and the thread
+ * that passes it to free removes it before the allocator can hand it out again. So two threads never work on
+ * the same address, unless the host frees it twice. A thread that is killed, or a process that forks, in the
+ * middle of an insert costs one slot.
  */
 #ifndef AGENT_HOT_HEAP_LIVE_H
 #define AGENT_HOT_HEAP_LIVE_H
@@ -29,14 +31,14 @@ enum {
 };
 
 struct heap_live_value {
-    uint64_t stack; /* whose allocation it was: a slot of the stack table */
-    uint64_t count; /* what it stands for: objects in 1/POISSON_ONE, */
+    uint64_t stack; /* the stack that allocated it: a slot of the stack table */
+    uint64_t count; /* what the sample stands for: objects in 1/POISSON_ONE, */
     uint64_t bytes; /* and bytes */
     uint64_t epoch; /* of the profile it was counted in */
 };
 
-/* Addresses that share a byte though they lie apart (arenas of glibc are 64 MiB apart) only cost a look into
- * the table: one free in 2,000 per four arenas, at a sample per 512 KiB. */
+/* Addresses that lie apart may share a byte (arenas of glibc are 64 MiB apart). That only costs a look
+ * into the table: one free in 2,000 per four arenas, at a sample per 512 KiB. */
 extern _Atomic uint8_t heap_live_filter[HEAP_LIVE_FILTER_BYTES] __attribute__((visibility("hidden")));
 
 static inline size_t heap_live_filter_index(uintptr_t address)
@@ -51,17 +53,18 @@ static inline bool heap_live_maybe(const void *address)
                                 memory_order_relaxed) != 0;
 }
 
-/* Memory of the table, zeroed, mapped by the caller outside the hot path: heap_live_size_bytes() of it, or
- * less (then fewer levels are used). Set once, before the first insert. */
+/* The zeroed memory of the table. The caller maps it outside the hot path and sets it once, before the
+ * first insert: heap_live_size_bytes() of it, or less, and then fewer levels are used. */
 size_t heap_live_size_bytes(void);
 void heap_live_set_memory(void *zeroed, size_t n_bytes);
 
-/* False: full (counted by the caller). An entry of the same address that is still there belongs to a free
- * that went past us (sdallocx and the like): it is moved to *ret_stale and *ret_had_stale is set. */
+/* False when the table is full; the caller counts that. If an entry of the same address is still there,
+ * its free did not come by our hooks (sdallocx and the like): the entry is moved to *ret_stale and
+ * *ret_had_stale is set. */
 bool heap_live_insert(uintptr_t address, const struct heap_live_value *value,
                       struct heap_live_value *ret_stale, bool *ret_had_stale);
 
-/* True, and the value, when the address was there; it no longer is. */
+/* Removes the address. True, and its value, when it was there. */
 bool heap_live_remove(uintptr_t address, struct heap_live_value *ret_value);
 
 uint64_t heap_live_count(void);

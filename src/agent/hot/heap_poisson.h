@@ -7,9 +7,9 @@
  *     P(size) = 1 - exp(-size / period)
  *
  * so a sampled event stands for 1/P events and size/P units, exactly, whatever other sizes share its stack.
- * Between marks a thread only counts down. The process has no memory: a countdown may be thrown away, kept
- * through a pause or redrawn at any event without bias, as long as an event is weighed with the period its
- * countdown was drawn with; that is why the period lives beside the countdown.
+ * Between marks a thread only counts down. The process has no memory, so a countdown may be thrown away, kept
+ * through a pause or redrawn at any event without bias. Only the weight of an event must use the period that
+ * its countdown was drawn with; that is why the period stands beside the countdown.
  *
  * No libm: the two functions needed are series of our own, good to 1e-11, that touch neither errno nor locks.
  */

@@ -1,5 +1,5 @@
-/* heap_sample.c - one sampled allocation: its stack, its weight, its place in the table of live blocks. Cold:
- * once per 512 KiB. */
+/* heap_sample.c - one sampled allocation: its stack, its weight, its place in the table of live blocks. This
+ * runs once per 512 KiB. */
 #include "agent/hot/heap_hook.h"
 #include "agent/hot/heap_live.h"
 #include "agent/hot/unwind.h"
@@ -59,7 +59,8 @@ HOOK_TEXT static void record(struct heap_book *book, void *p, size_t size, doubl
     stack_table_add(book->stacks, id, HEAP_ALLOC_COUNT, (int64_t)value.count);
     stack_table_add(book->stacks, id, HEAP_ALLOC_BYTES, (int64_t)value.bytes);
     atomic_fetch_add_explicit(&book->n_samples, 1, memory_order_relaxed);
-    /* Counted before it is listed: a free can only follow, so what is in use never drops below zero. */
+    /* The live counters are raised before the address is listed. Only a listed address can be dropped, by
+     * another thread too, so what is in use never falls below zero. */
     stack_table_add(book->stacks, id, HEAP_LIVE_COUNT, (int64_t)value.count);
     stack_table_add(book->stacks, id, HEAP_LIVE_BYTES, (int64_t)value.bytes);
     if (!heap_live_insert((uintptr_t)p, &value, &stale, &had_stale)) {

@@ -1,7 +1,7 @@
 /* lock_hook.c - the exported waiting functions and their counting versions (see lock_hook.h).
  *
- * A lock is tried first, whatever its type: a trylock answers EBUSY exactly where the lock would have to wait
- * (or to refuse: EDEADLK comes from the call that follows). Only then is the clock read.
+ * A lock is tried first, whatever its type. A trylock answers EBUSY exactly when the lock call would wait, or
+ * refuse: EDEADLK then comes from the call that follows. Only then is the clock read.
  */
 #include "agent/hot/lock_hook.h"
 
@@ -23,7 +23,7 @@ _Static_assert(FUTEX_WAIT == 0 && FUTEX_WAIT_BITSET == 9 && FUTEX_CMD_MASK == ~(
 #define counting_syscall lock_counting_syscall
 #endif
 
-/* ---- on: try, and measure only what cannot be had at once */
+/* ---- on: try, and measure only a lock that is taken */
 #define COUNTING(name, arguments, values, object, kind, try)                                                 \
     COLD static int waiting_##name arguments                                                                 \
     {                                                                                                        \
@@ -76,8 +76,8 @@ COUNTING_COND(pthread_cond_clockwait,
               (pthread_cond_t * c, pthread_mutex_t *m, clockid_t clock, const struct timespec *until),
               (c, m, clock, until))
 
-/* ---- semaphores: failure is -1 and errno. A thread that has been cancelled ends here also when it would not
- * have to wait: sem_trywait alone does not see to that. */
+/* ---- semaphores: failure is -1 and errno. A cancelled thread must end here even when it would not have
+ * to wait; sem_trywait alone does not do that. */
 #define COUNTING_SEM(name, arguments, values)                                                                \
     COLD static int waiting_##name arguments                                                                 \
     {                                                                                                        \

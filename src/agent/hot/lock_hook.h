@@ -7,17 +7,18 @@
  * As with allocations, each exported function is one jump through lock_routes. A wait of d nanoseconds passes
  * a mark with probability 1 - exp(-d / period) and is then counted with the inverse of that (heap_poisson.h).
  *
- * The stack should not be taken inside the critical section, and most waits are not sampled. The countdown
- * tells before the wait how long it would have to last: is that within reach of this thread's usual waits,
- * the stack is taken first, when the thread has nothing to do but wait; is it far beyond, nothing is done.
- * Only a wait that then turns out several times longer than usual and passes the mark is walked after it,
- * with the lock held (half a microsecond, counted as `late`). Breaking long waits off to look at the stack in
- * the middle was tried and given up: the thread loses its place in the queue, which prolongs just the waits
- * that are sampled. Condition variables come back with their mutex held, and are entered with it: always
- * walked after.
+ * The stack should not be walked inside the critical section, and most waits are not sampled. The countdown
+ * says before the wait how long the wait must last to be sampled. If that is within reach of this thread's
+ * usual waits, the stack is walked before the wait, when the thread has nothing else to do. If it is far
+ * beyond, nothing is done. A wait that then turns out several times longer than usual, and passes the mark,
+ * is walked after it with the lock held (half a microsecond, counted as `late`). Interrupting long waits to
+ * walk the stack in the middle was tried and given up: the thread loses its place in the queue, which
+ * prolongs exactly the waits that are sampled. Waits for condition variables begin and end with their mutex
+ * held, so their stacks are always walked after the wait.
  *
- * No locks, no allocation, errno kept. Who is cancelled in a wait, or jumps out of it, leaves through our
- * frames: nothing is set that must be undone. What is a cancellation point in libc is one here.
+ * The hooks take no lock, allocate nothing and keep errno. A thread that is cancelled in a wait, or jumps out
+ * of it, leaves through our frames; they hold no state that would have to be undone. A cancellation point of
+ * libc is a cancellation point here.
  */
 #ifndef AGENT_HOT_LOCK_HOOK_H
 #define AGENT_HOT_LOCK_HOOK_H
@@ -69,7 +70,7 @@
 
 #define LOCK_ALL(X) LOCK_SYSCALL(X) LOCK_LOCKS(X) LOCK_WAITS(X)
 
-/* Those that are written in C: lock_syscall.S tells why one may not be. */
+/* The functions that are written in C. lock_syscall.S says why syscall is not, on x86-64. */
 #if defined(__x86_64__)
 #define LOCK_IN_C(X) LOCK_LOCKS(X) LOCK_WAITS(X)
 #else
@@ -90,16 +91,17 @@ struct lock_functions {
 _Static_assert(offsetof(struct lock_routes, syscall) == 0 && offsetof(struct lock_functions, syscall) == 0,
                "lock_syscall.S");
 
-struct lock_tries { /* what the counting versions use besides */
+struct lock_tries { /* what the counting versions call in addition */
     int (*mutex)(pthread_mutex_t *m);
     int (*read)(pthread_rwlock_t *l);
     int (*write)(pthread_rwlock_t *l);
     int (*sem)(sem_t *s);
-    void (*test_cancel)(void); /* unwinds the thread when it was cancelled; else reads a flag of its own */
+    void (*test_cancel)(
+        void); /* unwinds the thread when it was cancelled; otherwise only reads a flag of the thread */
 };
 
 extern struct lock_routes lock_routes;
-extern struct lock_functions lock_real; /* libc's; a NULL where it is too old to have one */
+extern struct lock_functions lock_real; /* libc's functions; NULL where libc is too old to have one */
 extern struct lock_tries lock_tries;
 extern const struct lock_functions lock_counting;
 extern const struct lock_functions lock_exported;
@@ -116,10 +118,11 @@ enum lock_counter { LOCK_COUNT, LOCK_NS, LOCK_N_COUNTERS }; /* LOCK_COUNT in 1/P
 
 struct lock_book {
     struct stack_table *stacks;
-    uint32_t overflow[LOCK_N_KINDS]; /* for stacks that had no room */
+    uint32_t
+        overflow[LOCK_N_KINDS]; /* empty stacks: samples without room for their stack are counted there */
     uint64_t epoch;
     _Atomic uint64_t n_samples;
-    _Atomic uint64_t n_late; /* stacks that were taken with the lock held */
+    _Atomic uint64_t n_late; /* stacks that were walked with the lock held */
 };
 
 extern _Atomic(struct lock_book *) lock_book;
@@ -130,8 +133,8 @@ extern _Atomic uint64_t lock_seed;
 
 struct lock_thread {
     struct poisson poisson;
-    int64_t usual_ns; /* how long its waits last, on a moving average */
-    bool busy;        /* also set for good in threads of our own */
+    int64_t usual_ns; /* how long its waits last, as a moving average */
+    bool busy;        /* the hooks pass through; set for good in threads of the library */
 };
 extern __thread struct lock_thread lock_thread __attribute__((tls_model("initial-exec")));
 
@@ -139,14 +142,15 @@ extern __thread struct lock_thread lock_thread __attribute__((tls_model("initial
 long lock_exported_syscall(long number, long a, long b, long c, long d, long e, long f);
 long lock_counting_syscall(long number, long a, long b, long c, long d, long e, long f);
 long lock_bare_syscall(long number, long a, long b, long c, long d, long e, long f);
-/* A wait for a futex, with its arguments; the last by where it stands, which is not ours to write. */
+/* A wait for a futex, with its arguments. The last one is passed by its address, which must not be written
+ * to. */
 long lock_waiting_futex(const long *f, long a, long b, long c, long d, long e);
 
 /* One wait, on the waiter's stack. */
 struct lock_wait {
     int64_t begin_ns;
     bool has_stack;
-    uint64_t epoch; /* of the book the stack is in */
+    uint64_t epoch; /* of the book that holds the stack */
     uint32_t stack;
     enum lock_kind kind;
     const void *function; /* the exported function: the leaf of the stack */

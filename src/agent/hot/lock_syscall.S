@@ -1,16 +1,16 @@
 /* lock_syscall.S - syscall() as the host calls it, and its counting version (see lock_hook.h).
  *
- * The seventh argument of a call, f, stands on the stack; but who makes a call with fewer has passed none, and
- * what is there is a variable of its own. A C function owns its arguments and may write there (gcc's does, the
- * value it read before, and a store of another thread in between is lost). So nothing here but these few
- * instructions without a frame, and C gets to see the place as something it may only read. Where all seven are
- * in registers (aarch64) C will do.
+ * The seventh argument of a call, f, stands on the stack. A caller that passes fewer arguments has one of its own
+ * variables there. A C function owns its arguments and may write to that place: gcc's code stores back the value
+ * that it read before, and a store that another thread made in between is lost. So these functions are a few
+ * instructions without a frame, and C code gets the place only as something to read. Where all seven arguments
+ * are in registers (aarch64), C is enough.
  */
 #if defined(__x86_64__)
-#include <cet.h> /* _CET_ENDBR, and the note, as the compiler is told */
+#include <cet.h> /* _CET_ENDBR, and the note, as the compiler options ask */
 #include <sys/syscall.h>
 
-/* As <linux/futex.h> has them, which is for C; lock_hook.c compares. */
+/* Copies of <linux/futex.h>, which is for C; lock_hook.c checks that they agree. */
 #define WAIT         0
 #define WAIT_BITSET  9
 #define COMMAND_MASK ~(128 | 256)
@@ -28,7 +28,7 @@ BEGIN(syscall)
     jmp *lock_routes(%rip) /* its first member */
 END(syscall)
 
-/* long (number, a, b, c, d, e, f): a wait for a futex goes to C, everything else straight on. */
+/* long (number, a, b, c, d, e, f): a wait for a futex goes to C, any other call straight to libc. */
 BEGIN(lock_counting_syscall)
     cmpq $SYS_futex, %rdi
     jne 1f
@@ -39,11 +39,11 @@ BEGIN(lock_counting_syscall)
     cmpl $WAIT_BITSET, %eax
     je 2f
 1:  jmp *lock_real(%rip)
-2:  leaq 8(%rsp), %rdi /* where f stands, in the place of the number */
+2:  leaq 8(%rsp), %rdi /* the address of f replaces the number */
     jmp lock_waiting_futex
 END(lock_counting_syscall)
 
-/* Before libc's is known: the call itself. */
+/* Used before libc's function has been looked up: makes the system call itself. */
 BEGIN(lock_bare_syscall)
     movq %rdi, %rax
     movq %rsi, %rdi

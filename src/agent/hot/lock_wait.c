@@ -1,4 +1,4 @@
-/* lock_wait.c - one wait: how long, whether it is sampled, on whose stack (see lock_hook.h). */
+/* lock_wait.c - one wait: how long it lasts, whether it is sampled, and its stack (see lock_hook.h). */
 #include "agent/hot/heap_hook.h" /* hook_owns: all hooks lie in one section */
 #include "agent/hot/lock_hook.h"
 #include "agent/hot/raw_clock.h"
@@ -34,7 +34,9 @@ HOOK_TEXT __attribute__((noinline)) static void take_stack(struct lock_wait *w)
     if (book) {
         unsigned n = unwind_here(pcs + 1, LOCK_MAX_FRAMES, 0), first = 1;
         while (first <= n && hook_owns(pcs[first])) first++;
-        pcs[--first] = (uintptr_t)w->function + 2; /* looks like a return address, as the others are */
+        pcs[--first] =
+            (uintptr_t)w->function +
+            2; /* inside the function, so that it reads like the other entries, which are return addresses */
         w->stack = stack_table_find(book->stacks, pcs + first, n + 1 - first, w->kind);
         if (w->stack == STACK_NONE) w->stack = book->overflow[w->kind];
         w->epoch = book->epoch;
@@ -51,7 +53,8 @@ HOOK_TEXT void lock_wait_begin(struct lock_wait *w, enum lock_kind kind, const v
     if (kind != LOCK_COND && t->poisson.left <= REACH_WAITS * t->usual_ns + REACH_NS) take_stack(w);
 }
 
-/* Runs with the lock held. */
+/* Runs with the lock held, in the thread that waited. A reset may have replaced the book during the wait;
+ * the stack's id belongs to the old one then, and its epoch says so. */
 HOOK_TEXT void lock_wait_end(struct lock_wait *w)
 {
     struct lock_thread *t = &lock_thread;

@@ -1,4 +1,4 @@
-/* raw_clock.h - the clock that never jumps. */
+/* raw_clock.h - the monotonic clock, which never jumps. */
 #ifndef AGENT_HOT_RAW_CLOCK_H
 #define AGENT_HOT_RAW_CLOCK_H
 

@@ -11,7 +11,7 @@
 
 bool safe_probe(uintptr_t address)
 {
-    /* The kernel copies the new mask in before it looks at the operation, so nothing is ever changed. */
+    /* The kernel reads the new mask before it looks at the operation, so nothing ever changes. */
     return raw_syscall4(SYS_rt_sigprocmask, -1, (long)address, 0, 8) != -EFAULT;
 }
 

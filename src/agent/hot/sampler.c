@@ -16,8 +16,9 @@ struct epoch sampler_epoch;
 _Atomic uint32_t sampler_event_thread[SAMPLER_MAX_EVENT_FD];
 _Thread_local uint32_t sampler_label_set, sampler_own_tid;
 
-/* The host's threads may have small stacks: the addresses go elsewhere, and nothing is walked where the end
- * is near. The kernel's own frame (1 to 3 KiB) and some 300 bytes until here nobody can spare them. */
+/* Threads of the host may have small stacks. So the addresses go to memory of the capture, and the stack
+ * is not walked when too little of it is left. The kernel's own frame (1 to 3 KiB) and some 300 bytes up
+ * to here are used in any case. */
 static void count(struct sampler *s, struct stack_table *table, struct sampler_thread *thread, uint32_t index,
                   int64_t n, enum sampler_state state, void *ucontext)
 {
@@ -27,8 +28,8 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
         atomic_fetch_add_explicit(&s->n_no_stack, (uint64_t)n, memory_order_relaxed);
         return;
     }
-    /* By the index: s->threads may be another capture's by now, when this thread was given no CPU for long.
-     */
+    /* The place is found by the index and not by `thread - s->threads`: if this thread got no CPU for
+     * long, s->threads may belong to the next capture by now. */
     uintptr_t *pcs = s->pcs + (size_t)index * UNWIND_MAX_FRAMES;
     bool complete;
     unsigned n_pcs = unwind_context(ucontext, pcs, s->max_frames, &complete);
@@ -45,16 +46,18 @@ static void count(struct sampler *s, struct stack_table *table, struct sampler_t
                     n * atomic_load_explicit(&s->weight, memory_order_relaxed));
 }
 
-/* A signal may come late, from a capture that has ended or to a thread that has just left this one: its
- * number is another thread's by then, whose clock has nothing to do with ours. */
+/* A signal may arrive late: from a capture that has ended, or for a thread that has just left this one.
+ * The entry of that index may then belong to another thread, whose clock has nothing to do with this one.
+ * So the entry is used only when it names the thread that runs this handler. */
 static bool is_ours(const struct sampler_thread *thread)
 {
     if (!sampler_own_tid) sampler_own_tid = (uint32_t)raw_syscall4(SYS_gettid, 0, 0, 0, 0);
     return sampler_own_tid == atomic_load_explicit(&thread->tid, memory_order_relaxed);
 }
 
-/* How many samples of this thread are due since the last time, by its own clock: signals of events do not
- * queue, timers wait for the kernel's tick. An event's timer may run a little ahead of the clock. */
+/* How many samples of this thread are due since the last call, by its own CPU clock. Counting signals
+ * would be wrong: those of events do not queue, and timers wait for the kernel's tick. An event's timer
+ * may run a little ahead of the clock, so an eighth of a period is allowed. */
 static int64_t samples_due(struct sampler_thread *thread, int64_t period_ns)
 {
     if (atomic_load(&thread->rests)) return 0;
@@ -91,7 +94,9 @@ static void handle_event(int fd, bool is_first, void *ucontext)
 void sampler_handle(int signal_number, siginfo_t *info, void *ucontext)
 {
     (void)signal_number;
-    if (info->si_code == POLL_IN || info->si_code == POLL_HUP) { /* hung up: it has stopped after its first */
+    if (info->si_code == POLL_IN ||
+        info->si_code ==
+            POLL_HUP) { /* POLL_HUP: the event has stopped itself after its first, shorter period */
         handle_event(info->si_fd, info->si_code == POLL_HUP, ucontext);
         return;
     }

@@ -1,8 +1,8 @@
 /* sampler.h - what runs in the signal handler of the CPU and wall-clock profilers: take the stack, count it,
  * return.
  *
- * Two samplers, each with a table while a capture runs. The signal carries which sampler and which thread it
- * is for; a signal without our mark (somebody else sent it) does nothing.
+ * There are two samplers, and each has a table while its capture runs. The signal carries which sampler and
+ * which thread it is for. A signal without our mark comes from other code and does nothing.
  */
 #ifndef AGENT_HOT_SAMPLER_H
 #define AGENT_HOT_SAMPLER_H
@@ -20,41 +20,46 @@ enum { SAMPLER_CPU, SAMPLER_WALL, SAMPLER_COUNT };
 struct sampler_thread { /* one thread in one capture; the handler counts into it */
     _Atomic uint32_t tid;
     _Atomic uint64_t n_samples;
-    /* On the thread's CPU clock: when the first sample is due; and how many were seen due (by its handler;
-     * arming begins it anew, counting its tail adds to it). */
+    /* first_due_ns is when the first sample is due on the thread's CPU clock. n_due is how many samples
+     * its handler has seen due; arming the timer sets it to 0, and counting the thread's tail (cpu_tail.h)
+     * adds to it. */
     _Atomic int64_t first_due_ns;
     _Atomic uint64_t n_due;
-    /* It has no timer (it blocks the signal, or was refused one): its time is lost, and a signal that was
-     * still under way counts nothing of it. Ends when the two above have been set anew. */
+    /* The thread has no timer, because it blocks the signal or the kernel refused one. Its time is lost,
+     * and a signal that was already sent counts nothing. It is cleared only after the two members above
+     * have been set anew. */
     _Atomic bool rests;
-    _Atomic bool is_called;      /* CPU timers: a signal was sent beside the timer's and has not come yet */
-    _Atomic uint32_t last_stack; /* where it was last seen: an id of the table; STACK_NONE: nowhere yet */
+    _Atomic bool
+        is_called; /* CPU timers: a signal was sent in addition to the timer's and has not arrived yet */
+    _Atomic uint32_t last_stack; /* id of the stack where it was last seen; STACK_NONE: nowhere yet */
 };
 
 struct sampler {
     _Atomic(struct stack_table *) table; /* NULL: no capture runs */
-    struct sampler_thread *threads;      /* set before table is */
-    uintptr_t *pcs;                      /* UNWIND_MAX_FRAMES for each thread, to put its stack together */
+    struct sampler_thread *threads;      /* stored before table is */
+    uintptr_t *pcs; /* UNWIND_MAX_FRAMES for each thread: where its handler builds the stack */
     uint32_t n_threads;
     uint32_t max_frames;
     _Atomic uint64_t n_incomplete; /* stacks that did not reach an outermost frame */
     _Atomic uint64_t n_lost;       /* samples (with their weight) for which the table had no room */
     _Atomic uint64_t n_no_stack;   /* samples not taken: the thread had too little stack left */
-    _Atomic int64_t weight;        /* ns that one sample stands for: the CPU profiler's period; of the wall
-                                      clock, what it is now */
+    _Atomic int64_t weight; /* ns that one sample stands for: the period of the CPU profiler; of the wall
+                               clock, the weight of the current tick */
 };
 
 extern struct sampler sampler_of[SAMPLER_COUNT];
 extern struct epoch sampler_epoch;
 
-/* By descriptor of a perf event: index into sampler_of[SAMPLER_CPU].threads, + 1; 0: none of ours. */
+/* By the descriptor of a perf event: index into sampler_of[SAMPLER_CPU].threads, + 1; 0: not one of our
+ * events. */
 #define SAMPLER_MAX_EVENT_FD 65536
 extern _Atomic uint32_t sampler_event_thread[SAMPLER_MAX_EVENT_FD];
 
 /* The label set of this thread (labels.h); 0: none. */
 extern _Thread_local uint32_t sampler_label_set;
 
-/* Of this thread, once it was sampled or given a label; 0 before. The child of a fork sets it back. */
+/* The number of this thread, set when it is first sampled or given a label; 0 before. The child of a fork
+ * sets it back to 0. */
 extern _Thread_local uint32_t sampler_own_tid;
 
 /* What a signal carries in si_value: the mark, the sampler, the index into threads. */
@@ -92,7 +97,8 @@ static inline enum sampler_state sampler_tag_state(uint64_t tag)
 /* Counters of the tables */
 enum { SAMPLER_COUNTER_SAMPLES, SAMPLER_COUNTER_VALUE, SAMPLER_N_COUNTERS };
 
-/* The handler: SA_SIGINFO | SA_RESTART | SA_ONSTACK, all signals blocked meanwhile. */
+/* The handler. Installed with SA_SIGINFO | SA_RESTART | SA_ONSTACK, and all signals are blocked while it
+ * runs. */
 void sampler_handle(int signal_number, siginfo_t *info, void *ucontext);
 
 #endif

@@ -5,14 +5,15 @@
 
 #include "agent/hot/cfi_machine.h"
 
-/* On the stack of whoever is interrupted: kept small. Entries longer than this are left to the table. */
+/* These buffers lie on the stack of the interrupted thread, so they are small. Longer entries have no rule
+ * until the table is made. */
 #define MAX_ENTRY_BYTES 768
 #define MAX_CIE_BYTES   128
 #define BLOCK_ENTRIES   32
 
 _Atomic(untabled_find_fn *) untabled_find;
 
-/* All or nothing; with ret_n_bytes, what there is. */
+/* Reads all n_bytes or fails. With ret_n_bytes, it reads as many as there are. */
 static bool read_memory(uintptr_t from, void *into, size_t n_bytes, size_t *ret_n_bytes)
 {
     size_t n = safe_copy(from, into, n_bytes);
@@ -64,10 +65,12 @@ static bool read_entry(uintptr_t address, uint8_t *room, size_t n_room, struct c
 {
     bool is_64;
     size_t n;
-    if (!read_memory(address, room, n_room, &n)) return false; /* it may be the last before a hole */
+    if (!read_memory(address, room, n_room, &n))
+        return false; /* the entry may be the last one before an unmapped page */
     *s = (struct cfi_section){.bytes = room, .n_bytes = n, .address = address};
     struct rd r = rd_over(room, n);
-    if (!cfi_next_entry(&r, ret_content, &is_64) || is_64) return false; /* not whole: too long for us */
+    if (!cfi_next_entry(&r, ret_content, &is_64) || is_64)
+        return false; /* false also when the entry is longer than the buffer */
     *ret_id = rd_u32(ret_content);
     return !ret_content->bad;
 }

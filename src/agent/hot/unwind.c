@@ -1,5 +1,5 @@
-/* unwind.c - see unwind.h. The step knows both machines: on aarch64 the return address may be in a register.
- */
+/* unwind.c - see unwind.h. The step handles both machines: on aarch64 the return address may be in a
+ * register. */
 #include "agent/hot/unwind.h"
 
 #include <stddef.h>
@@ -20,9 +20,8 @@
 #define SIGNAL_LR 312 + 8 * 30
 #endif
 
-#define MAX_FRAME_BYTES                                                                                      \
-    (8u << 20) /* a frame larger than this is taken for garbage where only a frame pointer says so */
-#define NOT_SANITIZED __attribute__((no_sanitize("address", "thread")))
+#define MAX_FRAME_BYTES (8u << 20) /* a frame pointer that claims a larger frame is not believed */
+#define NOT_SANITIZED   __attribute__((no_sanitize("address", "thread")))
 
 _Atomic(const struct unwind_tables *) unwind_published;
 struct epoch unwind_epoch;
@@ -36,7 +35,7 @@ NOT_SANITIZED const struct unwind_rule *unwind_find_rule(const struct unwind_tab
     uintptr_t distance = pc - m->begin;
     uint16_t in_page = (uint16_t)distance;
     uint32_t first = m->pages[distance >> 16], last = m->pages[(distance >> 16) + 1];
-    while (last - first > 1) { /* the last row at or before in_page; the first row of a page is at 0 */
+    while (last - first > 1) { /* finds the last row at or before in_page; the first row of a page is at 0 */
         uint32_t middle = (first + last) / 2;
         if (m->rows[middle].address <= in_page)
             first = middle;
@@ -46,9 +45,10 @@ NOT_SANITIZED const struct unwind_rule *unwind_find_rule(const struct unwind_tab
     return &m->rules[m->rows[first].rule];
 }
 
-/* The rules of the addresses met last, over all threads: most stacks are those of a moment ago. An entry is
- * one word, so it is whole or not there; it is believed only for the tables it was made from (the generation;
- * the cache is emptied before its four bits come round again). */
+/* A cache of recent rules. All threads share it, in handlers and hooks, because most stacks repeat those
+ * of a moment ago. An entry is one word that is stored and loaded as a whole, so a reader never sees half
+ * of one. An entry made from older tables could name a wrong rule. So it carries four bits of the tables'
+ * generation and is used only when they agree, and the cache is emptied before these bits repeat. */
 #define CACHE_BITS 12
 static _Atomic uint64_t cache[1 << CACHE_BITS];
 
@@ -85,8 +85,8 @@ NOT_SANITIZED static const struct unwind_rule *cached_rule(const struct unwind_t
     return rule;
 }
 
-/* Asking the loader (untabled_code.h) takes so much of the stack: a thread may have less, and Rust gives each
- * one 8 KiB for signals, of which the kernel's frame takes half. */
+/* Asking the loader (untabled_code.h) takes so much of the stack. A thread may have less: Rust gives each
+ * thread 8 KiB for signals, and the kernel's frame takes half of it. */
 #define ASKING_BYTES 5120
 
 static bool may_ask(struct unwind_source *s)
@@ -98,7 +98,7 @@ static bool may_ask(struct unwind_source *s)
     return s->asks_loader;
 }
 
-/* The rule of pc; `room` is for one that stands in no table. */
+/* The rule of pc. `room` holds a rule that is in no table. */
 NOT_SANITIZED static const struct unwind_rule *rule_of(struct unwind_source *s, uintptr_t pc,
                                                        struct unwind_rule *room)
 {
@@ -115,13 +115,14 @@ NOT_SANITIZED static int step_signal_frame(struct unwind_source *s, struct unwin
         !safe_load(&s->memory, r->sp + SIGNAL_FP, &fp) || !safe_load(&s->memory, r->sp + SIGNAL_LR, &lr))
         return -1;
     if (!s->memory.shift && (sp < s->memory.lo || sp >= s->memory.hi))
-        s->memory = (struct safe_memory){0}; /* the handler had a stack of its own */
+        s->memory = (struct safe_memory){0}; /* the handler ran on a stack of its own */
     *r = (struct unwind_registers){
         .pc = pc, .sp = sp, .fp = fp, .lr = lr, .pc_is_exact = true, .lr_is_live = true};
     return 1;
 }
 
-/* Code without a table. Believed only when the frame pointer points up the stack, not too far. */
+/* For code without a table. The frame pointer is believed only when it points up the stack and not too
+ * far. */
 NOT_SANITIZED static int step_frame_pointer(struct unwind_source *s, struct unwind_registers *r)
 {
     uintptr_t fp = r->fp, next_fp, pc;
@@ -186,7 +187,8 @@ NOT_SANITIZED int unwind_step(struct unwind_source *s, const struct unwind_rule 
         fp = 0;
     }
     pc &= s->address_mask;
-    /* Upwards always; a leaf that has not touched the stack (aarch64) may stand still once. */
+    /* Each step must go up the stack. Only a leaf that has not touched its stack (aarch64) may stay where
+     * it is, once. */
     if (cfa < r->sp || (cfa == r->sp && rule->ra != UNWIND_RA_IN_LR)) return -1;
     if (pc < SAFE_PAGE) return pc == 0 ? 0 : -1;
     *r = (struct unwind_registers){.pc = pc, .sp = cfa, .fp = fp, .fp_is_unknown = fp_is_unknown};
@@ -250,7 +252,7 @@ NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsi
     struct unwind_source s = {.address_mask = ADDRESS_MASK};
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (r.sp > here && r.sp - here < (64u << 10))
-        s.memory = known_stack(here, r.sp); /* not on another signal stack */
+        s.memory = known_stack(here, r.sp); /* the interrupted code ran on this same stack */
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
     s.is_published = true;
@@ -261,8 +263,9 @@ NOT_SANITIZED unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsi
     return n;
 }
 
-/* This library is always built with frame pointers, so our registers at the return to the caller are one step
- * away. On aarch64 the frame pointer does not tell where the frame ends: that step goes by the tables. */
+/* This library is always built with frame pointers, so one step leads from our own registers to those at
+ * the return to the caller. On aarch64 the frame pointer does not say where the frame ends, so that step
+ * uses the tables. */
 NOT_SANITIZED __attribute__((noinline)) unsigned unwind_here(uintptr_t *pcs, unsigned max, unsigned skip)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -272,7 +275,8 @@ NOT_SANITIZED __attribute__((noinline)) unsigned unwind_here(uintptr_t *pcs, uns
     r.pc &= s.address_mask;
     unsigned ticket = epoch_enter(&unwind_epoch);
     s.tables = atomic_load(&unwind_published);
-    s.is_published = true; /* nobody has looked whether this thread may ask (tables_filter_seen) */
+    s.is_published = true; /* asks_loader stays off: it is not known whether a sandbox filters this thread's
+                              system calls (tables_filter_seen) */
 #if defined(__aarch64__)
     struct unwind_registers ours = {.fp = here, .pc_is_exact = true};
     __asm__ volatile("adr %0, .\n\tmov %1, sp" : "=r"(ours.pc), "=r"(ours.sp));

@@ -1,12 +1,12 @@
 /* unwind.h - the stack of a thread, from tables made beforehand.
  *
- * May be called in a signal handler, in malloc and around a lock: takes no lock, allocates nothing, keeps
- * errno, and a load that would fault ends the stack instead of the process. Rules come from the tables that
- * agent/unwind/tables.h publishes (made from .eh_frame outside the handler); code without a table (JIT,
- * hand-written assembly) is stepped over by its frame pointer.
+ * May be called in a signal handler, inside malloc and around a lock. It takes no lock, allocates nothing and
+ * keeps errno, and a load that would fault ends the stack instead of the process. The rules come from the
+ * tables that agent/unwind/tables.h publishes; threads of the library make them from .eh_frame. Code without
+ * a table (JIT, hand-written assembly) is stepped over by its frame pointer.
  *
- * In the result the leaf is first. Every pc but the first (and but those right above a signal frame) is a
- * return address: look names up at pc - 1.
+ * The leaf comes first in the result. Every pc is a return address, except the first one and those right
+ * above a signal frame: look up names at pc - 1.
  */
 #ifndef AGENT_HOT_UNWIND_H
 #define AGENT_HOT_UNWIND_H
@@ -19,9 +19,9 @@
 
 #define UNWIND_MAX_FRAMES 256
 
-/* How one register of the caller is found. */
+/* How the frame address (CFA) of a function is found. */
 enum unwind_cfa {
-    UNWIND_CFA_NONE = 0, /* nothing is known about this code: try the frame pointer */
+    UNWIND_CFA_NONE = 0, /* no rule for this code: try the frame pointer */
     UNWIND_CFA_SP,       /* sp + cfa_offset */
     UNWIND_CFA_FP,       /* fp + cfa_offset */
     UNWIND_CFA_REGISTER, /* register cfa_register + cfa_offset: only where all registers are known (leaf) */
@@ -34,7 +34,7 @@ enum unwind_cfa {
 enum unwind_fp { UNWIND_FP_SAME = 0, UNWIND_FP_AT_CFA, UNWIND_FP_AT_FP, UNWIND_FP_UNKNOWN };
 enum unwind_ra { UNWIND_RA_AT_CFA = 0, UNWIND_RA_IN_LR };
 
-struct unwind_rule { /* 12 bytes; a module has a few hundred different ones */
+struct unwind_rule { /* 12 bytes; an object has a few hundred different ones */
     uint8_t cfa, cfa_register, fp, ra;
     int32_t cfa_offset;
     int16_t fp_offset, ra_offset;
@@ -84,42 +84,43 @@ unwind_find_module(const struct unwind_tables *tables, uintptr_t pc)
     return pc >= m->begin && pc < m->end ? m : NULL;
 }
 
-/* What the walk sees. Tests make their own; the process's are unwind_published. */
+/* What a walk may use. Tests make their own; the process's tables are unwind_published. */
 struct unwind_source {
     const struct unwind_tables *tables; /* may be NULL: frame pointers only */
     struct safe_memory memory;
     uintptr_t address_mask; /* clears pointer authentication bits; all ones on x86-64 */
-    bool is_published;      /* tables are unwind_published: the rules found last may be remembered */
-    bool asks_loader; /* code of this process: what no table knows yet, the loader may (untabled_code.h), and
-                         code may be read through the kernel (guess_caller.h) */
-    bool knows_room;  /* and that there is stack enough to ask was looked at */
-    const stack_t *for_signals; /* of the walking thread; may be NULL */
+    bool is_published;      /* tables are unwind_published, so the cache of recent rules may be used */
+    bool asks_loader;       /* the code is in this process: the loader may be asked about code without a table
+                               (untabled_code.h), and code may be read through the kernel (guess_caller.h) */
+    bool knows_room;        /* asks_loader already takes into account how much stack is left */
+    const stack_t *for_signals; /* signal stack of the walking thread; may be NULL */
 };
 
 extern _Atomic(const struct unwind_tables *) unwind_published;
 extern struct epoch unwind_epoch;
 
-/* Forgets the rules that were found last. To be called at least every eighth time new tables are published,
- * when no reader of the old ones is left. */
+/* Empties the cache of recent rules. Must be called at least every eighth time that new tables are
+ * published, when no reader of the old ones is left. */
 void unwind_cache_clear(void);
 
-/* The caller's stack; the first `skip` frames above the function that calls this are left out (0: pcs[0] lies
- * in that function). */
+/* The stack of the calling thread. The first `skip` frames above the function that calls this are left
+ * out; with 0, pcs[0] lies in that function. */
 unsigned unwind_here(uintptr_t *pcs, unsigned max, unsigned skip);
 
-/* What a walk in a handler takes of the stack at most. It looks for itself whether there is more, before it
- * asks the loader. */
+/* A walk in a handler takes at most so much of the stack. Before it asks the loader, which takes more, it
+ * checks for itself. */
 #define UNWIND_STACK_BYTES 1024
 
-/* The stack a signal interrupted; the third argument of an SA_SIGINFO handler. *ret_complete (may be NULL):
- * it ended at an outermost frame. */
+/* The stack that a signal interrupted, from the third argument of an SA_SIGINFO handler. *ret_complete
+ * (may be NULL) says whether the walk reached an outermost frame. */
 unsigned unwind_context(const void *ucontext, uintptr_t *pcs, unsigned max, bool *ret_complete);
 
-/* The walk itself, from registers; the others end here. */
+/* The walk itself, from registers; the two functions above end here. */
 unsigned unwind_walk(struct unwind_source *source, struct unwind_registers *registers, uintptr_t *pcs,
                      unsigned max, bool *ret_complete);
 
-/* One step: registers become the caller's. 1: done, 0: this was the outermost frame, -1: lost. */
+/* One step: the registers become the caller's. 1: done, 0: this was the outermost frame, -1: no rule
+ * works. */
 int unwind_step(struct unwind_source *source, const struct unwind_rule *rule,
                 struct unwind_registers *registers);
 
