@@ -1,12 +1,11 @@
-/* heap_kinds.c - the kinds heap, allocs and growth, and their control verbs, over whichever source is in
- * charge.
+/* heap_kinds.c - the kinds heap, allocs and growth, and their control verbs, over the source in use.
  *
- * jemalloc's own profiler is taken when it is in the process with opt.prof on (it sees every allocation of
- * its heap and costs nothing more); otherwise our sampler. `jemalloc=0` forbids the former, `jemalloc=1`
- * insists on it.
+ * If a jemalloc with opt.prof is in the process, its own profiler is the source, because it sees every
+ * allocation of its heap and costs nothing more. Otherwise our sampler is. `jemalloc=0` forbids the former,
+ * `jemalloc=1` insists on it.
  *
- * jemalloc forgets what was freed unless it was started with prof_accum:true. Then allocs comes from our
- * sampler all the same, where that can see the calls; the two run side by side and are switched apart.
+ * jemalloc forgets what was freed unless it was started with prof_accum:true. Without that, allocs comes from
+ * our sampler, where that can see the calls. The two then run side by side and are switched separately.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +21,11 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one request at a time */
 
-/* A source, and who wants it on. */
+/* A source, and why it is on. */
 struct desk {
     const struct heap_source *source; /* NULL: not chosen yet */
-    unsigned n_captures;              /* ?seconds=N now running that found it off */
-    bool was_switched_on;             /* by us: jemalloc's may have been on before, for somebody else */
+    unsigned n_captures;              /* running ?seconds=N captures that found it off */
+    bool was_switched_on; /* by this library; jemalloc's profiler may have been on before, for the host */
 };
 static struct desk heap_desk, allocs_desk;
 
@@ -67,7 +66,7 @@ static struct desk *desk_for_allocs(void)
 
 typedef struct desk *desk_chooser(void);
 
-/* ?rate=65536 or ?interval=64k; 0 when there is none. */
+/* Reads ?rate=65536 or ?interval=64k; 0 when there is none. */
 static int query_period(const struct kind_options *options, uint64_t *ret_period, struct err *err)
 {
     char text[32], *end;
@@ -123,7 +122,7 @@ static int allocs_snapshot(const struct kind_options *options, struct output *o,
     return status;
 }
 
-/* What has grown since sampling began or was reset: of all sampled since, what is still there. */
+/* What has grown since sampling began or was reset: of all samples since then, those still in use. */
 static int growth_snapshot(const struct kind_options *options, struct output *o, struct err *err)
 {
     struct kind_options plain = *options;
@@ -149,7 +148,7 @@ static int growth_snapshot(const struct kind_options *options, struct output *o,
     return 0;
 }
 
-/* ?seconds=N while the profiler is off: on for that long. */
+/* ?seconds=N while the profiler is off: switches it on for that long. */
 static int capture_start(desk_chooser *desk_for, const struct kind_options *options, struct err *err)
 {
     uint64_t period;
@@ -248,7 +247,7 @@ static int control(desk_chooser *desk_for, const char *verb, const struct kind_o
     struct desk *desk = desk_for();
     const struct heap_source *source = desk->source;
     if (!strcmp(verb, "enable")) {
-        desk->n_captures = 0; /* from now on somebody wants it on for good */
+        desk->n_captures = 0; /* from now on it stays on until "disable" */
         status = switch_on(desk, period, err);
         if (!status) pages_buf_format(reply, "heap profiling is on (%s)\n", source->name);
     } else if (!strcmp(verb, "disable")) {
@@ -314,8 +313,8 @@ static void heap_stopped(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Nobody asks a child for its profile: it goes back to the plain allocator. A lock held by a thread of the
- * parent is gone with it. */
+/* A child is not profiled, so it goes back to the plain allocator. A thread of the parent may have held
+ * the lock at the fork; that thread does not exist here, so the lock is made anew. */
 static void heap_forked(void)
 {
     pthread_mutex_init(&lock, NULL);

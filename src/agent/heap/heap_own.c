@@ -1,5 +1,5 @@
-/* heap_own.c - our own sampler as a heap source: its memory, switching it, reading it. The sampling itself is
- * hot/heap_*.c. */
+/* heap_own.c - our own sampler as a heap source: its memory, its switches, its output. The sampling itself
+ * is in hot/heap_*.c. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ static struct heap_book *book_new(struct err *err)
     return book;
 }
 
-/* The old book goes when no hook can still be writing into it. */
+/* Hooks in any thread of the host may still write into the old book. It is freed when all of them have
+ * left heap_epoch; if one does not leave, the old book is kept for ever. */
 static int book_replace(struct err *err)
 {
     size_t old_bytes = book_bytes;
@@ -115,7 +116,7 @@ static int own_disable(struct err *err)
     if (!is_on) return 0;
     is_on = false;
     atomic_store(&heap_active, false);
-    heap_switch(false, heap_live_count() > 0); /* what was sampled is still followed to its end */
+    heap_switch(false, heap_live_count() > 0); /* the frees of sampled blocks are still watched */
     tables_release();
     return 0;
 }

@@ -1,7 +1,7 @@
 /* jemalloc.h - a jemalloc in this process, under whatever prefix, driven through its mallctl.
  *
- * Found by its symbol (dynamic, or in the symbol table of the program's file when it was linked in statically
- * and is not exported).
+ * It is found by its symbol: a dynamic one, or one in the symbol table of the program's file when it was
+ * linked in statically and is not exported.
  */
 #ifndef AGENT_HEAP_JEMALLOC_H
 #define AGENT_HEAP_JEMALLOC_H
@@ -20,26 +20,26 @@ typedef int jemalloc_mallctl(const char *name, void *old, size_t *old_size, void
 struct jemalloc {
     jemalloc_mallctl *mallctl;
     char symbol[64]; /* "mallctl", "je_mallctl", "_rjem_mallctl" ... */
-    char file[256];  /* the object it is in */
+    char file[256];  /* the object that holds it */
     char version[64];
     bool config_prof; /* built with --enable-prof */
-    bool opt_prof;    /* and started with prof:true */
+    bool opt_prof;    /* and the process was started with prof:true */
 };
 
-/* Every jemalloc there is (those with opt_prof first); looks again when `again`, else once. */
+/* Every jemalloc in the process, those with opt_prof first. Looks once, and again when `again`. */
 unsigned jemalloc_find(const struct jemalloc **ret_found, bool again);
 
-/* Symbols whose name ends in `suffix` and is a function, in the symbol table of an ELF file of this process
- * (its load address is bias). Calls found for each; true from it stops. jemalloc_elf.c */
+/* Finds functions whose name ends in `suffix`, in the symbol tables of an ELF file of this process that is
+ * loaded at `bias`. Calls found for each, until that returns true. jemalloc_elf.c */
 typedef bool jemalloc_elf_found(void *context, const char *name, uintptr_t address);
 bool jemalloc_elf_symbols(const char *path, uintptr_t bias, const char *suffix, jemalloc_elf_found *found,
                           void *context);
 
-/* jemalloc's heap_v2 text into samples with exact weights (jeprof's own unbiasing). jemalloc_text.c */
+/* Turns jemalloc's heap_v2 text into samples with exact weights (jeprof's own unbiasing). jemalloc_text.c */
 int jemalloc_text_parse(const char *text, size_t n_bytes, struct output *o, struct err *err);
 
-/* Takes the allocator's own frames off the leaf end of every stack, so that it ends in whoever asked for
- * memory. jemalloc_frames.c */
+/* Takes the allocator's own frames off the leaf end of every stack, so that the leaf is the function that
+ * asked for memory. jemalloc_frames.c */
 void jemalloc_strip_frames(const struct jemalloc *j, struct output *o);
 
 /* Called when the agent starts, before the host has threads. */
@@ -48,7 +48,7 @@ void jemalloc_started(void);
 /* Does the driven jemalloc keep counts of what was freed (opt.prof_accum)? */
 bool jemalloc_accumulates(void);
 
-/* Dump files that lg_prof_interval, prof_gdump or prof_final left: one line each, "NAME SIZE
+/* Lists the dump files that lg_prof_interval, prof_gdump or prof_final left: one line each, "NAME SIZE
  * SECONDS-SINCE-1970". */
 void jemalloc_list_dumps(struct pages_buf *reply);
 

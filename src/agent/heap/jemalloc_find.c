@@ -1,4 +1,4 @@
-/* jemalloc_find.c - which jemallocs are in this process (see jemalloc.h). */
+/* jemalloc_find.c - finds the jemallocs in this process (see jemalloc.h). */
 #include <elf.h>
 #include <link.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct objects {
     struct object at[MAX_OBJECTS];
 };
 
-/* Only gathers: nothing else may be done while the loader holds its lock. */
+/* The loader holds its lock while it calls this, so it only notes the objects. */
 static int gather(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -30,7 +30,7 @@ static int gather(struct dl_phdr_info *info, size_t size, void *context)
     const char *name = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
     bool is_program = !info->dlpi_name || !*info->dlpi_name;
     if (o->n == MAX_OBJECTS || (is_program && o->n) || (!is_program && name[0] != '/'))
-        return 0; /* vdso has no path */
+        return 0; /* the vdso has no path */
     snprintf(o->at[o->n].path, sizeof o->at[0].path, "%s", name);
     o->at[o->n++].bias = info->dlpi_addr;
     return 0;

@@ -1,8 +1,9 @@
 /* jemalloc_frames.c - see jemalloc_strip_frames in jemalloc.h.
  *
  * jemalloc walks the stack from deep inside itself, so its dumps begin with prof_backtrace, malloc_default
- * and the like. A jemalloc that is a library of its own is known by its addresses; one that is linked into
- * the program by the names of its entrances, with the prefix its mallctl has.
+ * and the like. Frames of a jemalloc that is a library of its own are recognised by their addresses.
+ * Frames of one that is linked into the program are recognised by the names of its functions, with the prefix
+ * that its mallctl has.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static bool ends_in(const char *name, const char *end)
     return n >= n_end && !strcmp(name + n - n_end, end);
 }
 
-/* A function of jemalloc that a program may have called, or (jumped to from there) one further inside. */
+/* A function of jemalloc that programs call, or an inner one that such a function jumps to. */
 static bool is_entrance(const char *name, const char *prefix, size_t prefix_length)
 {
     static const char *const entrances[] = {"malloc",  "calloc",        "realloc",        "memalign",

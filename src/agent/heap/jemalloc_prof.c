@@ -1,10 +1,9 @@
 /* jemalloc_prof.c - jemalloc's own profiler as a heap source.
  *
- * On and off is prof.active alone. prof.thread_active_init is set when the agent starts and never cleared: a
- * thread takes it over at birth, so threads born while the profiler is off are ready when it goes on. A host
- * may clear it behind our back (some do, together with prof.active, and lose such threads for good): so a new
- * thread also says for itself that it wants to be sampled. The period can only be changed together with a
- * reset: that is jemalloc's rule.
+ * prof.active alone switches it on and off. prof.thread_active_init is set when the agent starts and never
+ * cleared. A thread copies it at its birth, so threads born while the profiler is off are sampled once it
+ * goes on. Some hosts clear it together with prof.active and lose such threads for good; so a new thread also
+ * sets thread.prof.active for itself. jemalloc lets the period change only together with a reset.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -74,7 +73,7 @@ static int none(struct err *err)
                    "(MALLOC_CONF=prof:true,prof_active:false)");
 }
 
-/* The power of two nearest to a period. */
+/* The logarithm of the power of two nearest to a period. */
 static size_t lg_of(uint64_t period_bytes)
 {
     size_t lg = 0;
@@ -106,7 +105,7 @@ static int jemalloc_enable(uint64_t period_bytes, struct err *err)
     return write_bool(j, "prof.active", true, err);
 }
 
-/* In a new thread of the host, before its code runs. */
+/* Runs in a new thread of the host, before its code. */
 static void thread_started(uint32_t tid)
 {
     (void)tid;
@@ -162,7 +161,7 @@ static int read_all(int fd, const char *name, struct pages_buf *b, struct err *e
     return 0;
 }
 
-/* Into memory where the kernel has memfd, otherwise a file that is unlinked at once. */
+/* Dumps into memory where the kernel has memfd, otherwise into a file that is unlinked at once. */
 static int dump_now(const struct jemalloc *j, struct pages_buf *b, struct err *err)
 {
     char path[64] = "";
@@ -183,7 +182,8 @@ static int dump_now(const struct jemalloc *j, struct pages_buf *b, struct err *e
     return status;
 }
 
-/* lg_prof_interval, gdump and final dumps are PREFIX.PID.SEQ.{iN,uN,f}.heap; the prefix may hold a folder. */
+/* Dumps of lg_prof_interval, prof_gdump and prof_final are called PREFIX.PID.SEQ.{iN,uN,f}.heap; the
+ * prefix may hold a folder. */
 static void dump_place(const struct jemalloc *j, char *folder, size_t folder_size, char *start,
                        size_t start_size)
 {
@@ -203,7 +203,7 @@ static bool is_dump_name(const char *name, const char *start)
 }
 
 struct dump_file {
-    uint64_t number; /* SEQ of its name: jemalloc counts its dumps */
+    uint64_t number; /* SEQ in its name: jemalloc numbers its dumps */
     long long n_bytes, written_s;
     char name[256];
 };
@@ -215,7 +215,7 @@ static uint64_t dump_number(const char *name, const char *start)
 
 #define MAX_DUMP_FILES 4096
 
-/* Oldest first, as they were written. */
+/* In the order in which they were written, oldest first. */
 void jemalloc_list_dumps(struct pages_buf *reply)
 {
     const struct jemalloc *j = driven();

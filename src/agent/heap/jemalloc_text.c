@@ -9,9 +9,9 @@
  *
  *     MAPPED_LIBRARIES:
  *
- * The numbers are what jeprof expects to scale by 1 / (1 - exp(-mean size / rate)), stack by stack; jemalloc
- * has bent them so that this gives the right sum for mixed sizes too (opt.prof_unbias). We do the same here,
- * once, so samples carry true values.
+ * jeprof scales these numbers by 1 / (1 - exp(-mean size / rate)), stack by stack. jemalloc has adjusted them
+ * so that this gives the right sum for mixed sizes too (opt.prof_unbias). The same is done here, once, so
+ * that samples carry true values.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static bool counts(struct text *t, uint64_t v[4])
 
 static void unbias(uint64_t count, uint64_t bytes, double rate, int64_t *ret_count, int64_t *ret_bytes)
 {
-    /* jemalloc may round a count to 0 and keep the bytes: then one object is the best guess. */
+    /* jemalloc may round a count to 0 and keep the bytes. One object is the best guess then. */
     double n = count ? (double)count : bytes ? 1 : 0;
     double weight = n > 0 && bytes ? poisson_weight((double)bytes / n, rate) : 1;
     *ret_count = (int64_t)(n * weight + 0.5);

@@ -23,7 +23,7 @@ struct work {
     unsigned n_targets;
     uintptr_t page_bytes;
     bool by_name;
-    bool has_read_only; /* has asked for the next */
+    bool has_read_only; /* read_only has been read */
     struct pages_buf read_only;
 };
 
@@ -55,7 +55,7 @@ static bool object_read(struct object *o, const struct dl_phdr_info *info, uintp
         if (p->p_type == PT_DYNAMIC) dynamic = (const Elf64_Dyn *)at;
         if (p->p_type == PT_GNU_RELRO) {
             o->relro_begin = at & -page_bytes;
-            o->relro_end = (at + p->p_memsz) & -page_bytes; /* as the loader rounds it */
+            o->relro_end = (at + p->p_memsz) & -page_bytes; /* rounded as the loader does */
         }
     }
     uint64_t slot_bytes = 0, slot_kind = 0;
@@ -88,8 +88,9 @@ static bool object_read(struct object *o, const struct dl_phdr_info *info, uintp
     return o->slots && o->symbols && o->names && slot_kind == DT_RELA;
 }
 
-/* What the slot is for, by what it holds; or, when it is not bound yet (it points back into its own object),
- * by the name it will be bound by. NULL: nothing of ours. */
+/* The function that the slot belongs to, by what it holds. A slot that is not bound yet points back into
+ * its own object; it is recognised by the name that it will be bound by. NULL when it is not one of our
+ * targets. */
 static const struct slot_target *target_of(const struct work *w, const struct object *o, const Elf64_Rela *r,
                                            uintptr_t held)
 {
@@ -106,7 +107,8 @@ static const struct slot_target *target_of(const struct work *w, const struct ob
     return NULL;
 }
 
-/* Asked when a slot first needs it, so under the loader's lock: no object comes or goes meanwhile. */
+/* The ranges are read when a slot first needs them, which is under the loader's lock, so no object comes
+ * or goes meanwhile. */
 static bool is_read_only(struct work *w, uintptr_t page)
 {
     if (!w->has_read_only) mappings_read_only(&w->read_only);
@@ -117,8 +119,9 @@ static bool is_read_only(struct work *w, uintptr_t page)
     return false;
 }
 
-/* A page behind RELRO is writable as long as the loader is still at work on its object, in another thread's
- * dlopen; to protect it then would take it out of the loader's hands. Read-only is what it leaves behind. */
+/* The loader may be at work on this object in another thread's dlopen; its RELRO pages are still writable
+ * then. If this function made such a page read-only again, the loader's next store would fault. So a RELRO
+ * slot is changed only when its page is already read-only, which means that the loader is done with it. */
 static void slot_store(struct work *w, const struct object *o, uintptr_t *slot, const void *value)
 {
     uintptr_t page = (uintptr_t)slot & -w->page_bytes;
@@ -137,7 +140,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
     struct object o;
     if (!object_read(&o, info, w->page_bytes)) return 0;
     uintptr_t here = (uintptr_t)w->targets[0].exported;
-    if (here >= o.begin && here < o.end) return 0; /* ourselves */
+    if (here >= o.begin && here < o.end) return 0; /* this library itself */
     for (size_t i = 0; i < o.n_slots; i++) {
         const Elf64_Rela *r = &o.slots[i];
         if (ELF64_R_TYPE(r->r_info) != JUMP_SLOT) continue;

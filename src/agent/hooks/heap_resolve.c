@@ -1,13 +1,13 @@
-/* heap_resolve.c - the way in and out of the allocation hooks: finding what is behind them, switching them.
+/* heap_resolve.c - finds the functions behind the allocation hooks, and switches the hooks on and off.
  *
- * The routes start at `first_...`: the first call of each function looks everything up and goes on. Looking
- * up may itself allocate (old loaders keep their error text on the heap): those few bytes come from a small
- * arena here, and free must then know them for ever.
+ * The routes start at `first_...`: the first call of each function looks up all of them and goes on. Looking
+ * up may itself allocate, because old loaders keep their error text on the heap. Those few bytes come from a
+ * small arena here, and free must recognise them for ever.
  *
- * C++: libstdc++'s operators call malloc and free, so they come by our hooks anyway and are passed straight
- * on. An allocator that brings operators of its own (jemalloc, tcmalloc) goes past malloc: there the
- * operators count. Operators of any other origin are passed on uncounted, since we cannot know which memory
- * they hand out. libstdc++ may come late (dlopen): looked up at first use.
+ * C++: libstdc++'s operators call malloc and free, which are hooked, so the operators are passed straight on.
+ * The operators of an allocator (jemalloc, tcmalloc) do not call malloc, so there the operators count.
+ * Operators of any other origin are passed on uncounted, since it is unknown which memory they hand out.
+ * libstdc++ may be loaded late (dlopen), so it is looked up at first use.
  */
 #include "agent/hooks/heap_resolve.h"
 
@@ -34,7 +34,7 @@ static _Atomic size_t arena_used;
 
 static void *arena_alloc(size_t size)
 {
-    size_t need = (size + 31) & ~(size_t)15; /* 16 bytes in front keep the size, for realloc */
+    size_t need = (size + 31) & ~(size_t)15; /* the 16 bytes in front hold the size, for realloc */
     size_t at = atomic_fetch_add(&arena_used, need);
     if (size > sizeof arena || at + need > sizeof arena) return NULL;
     memcpy(arena + at, &size, sizeof size);
@@ -72,7 +72,9 @@ static void *first_malloc(size_t size)
 static void *first_calloc(size_t n, size_t size)
 {
     if (looking_up)
-        return size && n > sizeof arena / size ? NULL : arena_alloc(n * size); /* never used twice: zero */
+        return size && n > sizeof arena / size
+                   ? NULL
+                   : arena_alloc(n * size); /* arena memory is used once only, so it is still zero */
     heap_resolve();
     return heap_routes.calloc(n, size);
 }
@@ -104,7 +106,7 @@ FIRST(posix_memalign, int, (void **ret, size_t alignment, size_t size), (ret, al
 FIRST(valloc, void *, (size_t size), (size))
 FIRST(pvalloc, void *, (size_t size), (size))
 
-/* What is looked up only when it is called: C++ may be loaded later than we. */
+/* Looked up only when it is called: C++ may be loaded later than this library. */
 static void *find_operator(const char *name, const void *caller)
 {
     void *found = dlsym(RTLD_NEXT, name);
@@ -116,7 +118,7 @@ static void *find_operator(const char *name, const void *caller)
     return found;
 }
 
-/* A C++ program cannot have called an operator that exists nowhere. */
+/* The abort is never reached: a C++ program cannot call an operator that exists nowhere. */
 #define FIRST_OPERATOR(name, type, arguments, values)                                                        \
     static type first_##name arguments                                                                       \
     {                                                                                                        \
@@ -164,11 +166,11 @@ const char *heap_allocator_file(void)
     return allocator_file;
 }
 
-/* ---- do calls reach us?
+/* ---- do the host's calls come through our functions?
  *
- * Tried, not guessed from addresses: what dlsym finds may be a stub in a program that is not position
- * independent and takes malloc's address (the stub then is that address for everybody, and jumps to us), or a
- * wrapper that calls the next malloc, ours. */
+ * One call is tried, because addresses do not show it. dlsym may find a stub in a program that is not
+ * position independent and takes malloc's address: that stub is malloc's address for all objects, and it
+ * jumps to our function. Or dlsym may find a wrapper that calls the next malloc, which is ours. */
 static __thread bool probe_came_by;
 static bool sees_calls = true, is_found_first = true;
 
@@ -227,7 +229,9 @@ static void switch_to(bool count, bool watch_frees, enum slots slots)
     watching = watch_frees;
     counting = count;
     if (!atomic_load_explicit(&looked_up, memory_order_acquire)) return;
-    /* Frees first: nothing may be sampled whose end would not be seen. */
+    /* Other threads allocate and free while this runs. The frees are switched first: if a block were
+     * sampled before frees are watched, another thread could free it unseen and it would count as in use
+     * for ever. */
     if (atomic_load(&arena_used)) {
         atomic_store(&heap_routes.free, guarded_free);
         atomic_store(&heap_routes.realloc, guarded_realloc);
@@ -261,7 +265,7 @@ static void resolve_operators(void)
         HEAP_DELETES(LOOK_UP)
         operators_count = !strcmp(file_of((const void *)heap_real._Znwm), allocator_file);
     }
-    dlerror(); /* the host shall not find our failure */
+    dlerror(); /* clears the error, so that the host does not find it */
     errno = saved;
 }
 

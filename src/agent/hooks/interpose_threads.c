@@ -1,6 +1,6 @@
-/* interpose_threads.c - pthread_create as the host sees it: the new thread tells the profilers that it is
- * there, then runs the host's function. When no profiler has ever asked to be told, the call goes straight
- * through. */
+/* interpose_threads.c - pthread_create as the host sees it: the new thread reports its start to the
+ * profilers, then runs the host's function. While no profiler wants such reports, the call goes straight
+ * to libc. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,7 +9,8 @@
 #include "agent/host/libc_real.h"
 #include "agent/host/threads.h"
 
-/* A sanitizer stands in for it itself, and must know of every thread: there its own is the real one. */
+/* A sanitizer replaces pthread_create itself and must know every thread, so there its function is the real
+ * one. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
 #else
@@ -30,7 +31,10 @@ pthread_create_fn libc_pthread_create(void)
 
 _Atomic int threads_watched;
 
-/* What a new thread needs to know, from a fixed pool: the host's malloc is not ours to call here. */
+/* What a new thread needs to know. Threads that create others share the pool; a compare-and-exchange on
+ * `taken` gives each entry to one of them, and the new thread gives it back once it has copied it. The
+ * pool has a fixed size because the host's malloc must not be called here. When it is empty, the new
+ * thread is not reported. */
 struct start {
     void *(*run)(void *);
     void *argument;
@@ -67,7 +71,7 @@ int watched_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, 
             return status;
         }
     }
-    return real(thread, attributes, run, argument); /* the scan of /proc will find it */
+    return real(thread, attributes, run, argument); /* not reported: the scan of /proc finds the thread */
 }
 
 #if !IS_SANITIZED

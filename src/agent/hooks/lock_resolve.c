@@ -1,12 +1,12 @@
-/* lock_resolve.c - the way in and out of the lock hooks.
+/* lock_resolve.c - finds the functions behind the lock hooks, and switches the hooks on and off.
  *
- * Condition variables have two versions in x86-64's libc, with different insides: programs of this century
- * mean GLIBC_2.3.2, and the plain dlsym of some loaders answers with the older one; so that version is asked
- * for by name.
+ * Condition variables have two versions in x86-64's libc, with different layouts. Today's programs use
+ * GLIBC_2.3.2, but the plain dlsym of some loaders finds the older version, so the version is given by name.
  *
- * An allocator may take a lock before anything is initialised, our constructor included (StarRocks#12753):
- * looking up happens then, and must not allocate. It does not: the names exist, and the loader allocates only
- * to report a failure. Names that may be missing in an older libc are looked up by the constructor alone.
+ * An allocator may take a lock before anything is initialised, even our constructor (StarRocks#12753). The
+ * look-up then runs inside that call and must not allocate. It does not: the names exist, and the loader
+ * allocates only to report a failure. Names that an older libc may not have are looked up by the constructor
+ * alone.
  */
 #include "agent/hooks/lock_resolve.h"
 
@@ -30,7 +30,7 @@ static void *find(const char *name)
 {
     int saved = errno;
     void *found = NULL;
-    if (HOOKS_ARE_EXPORTED && /* a sanitizer's have no version */
+    if (HOOKS_ARE_EXPORTED && /* a sanitizer's functions have no version */
         (!__builtin_strcmp(name, "pthread_cond_wait") || !__builtin_strcmp(name, "pthread_cond_timedwait")))
         found = dlvsym(RTLD_NEXT, name, COND_VERSION);
     if (!found) found = dlsym(RTLD_NEXT, name);
@@ -38,7 +38,7 @@ static void *find(const char *name)
     return found;
 }
 
-/* The first call of each function finds itself; the rest is up to the constructor. */
+/* The first call of each function looks up that function; the constructor looks up the rest. */
 #define FIRST(name, type, arguments, values)                                                                 \
     static type first_##name arguments                                                                       \
     {                                                                                                        \
@@ -56,7 +56,8 @@ struct lock_routes lock_routes = {LOCK_ALL(START)};
 #define LOOK_UP(name, type, arguments, values)                                                               \
     if (!lock_real.name) lock_real.name = (type(*) arguments)find(#name);
 
-/* Do calls reach us? Tried, for the reasons told in heap_resolve.c. */
+/* Do the host's calls come through our functions? One call is tried, for the reasons given in
+ * heap_resolve.c. */
 static __thread bool probe_came_by;
 static bool sees_calls = true, is_found_first = true;
 

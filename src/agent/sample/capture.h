@@ -1,4 +1,4 @@
-/* capture.h - a capture from begin to end: who may read it, its table of stacks, its threads, its output.
+/* capture.h - a capture from begin to end: its readers, its table of stacks, its threads, its output.
  *
  *     reader 1   start ────────────────────────────────── output
  *     reader 2            mark ─────────────────────────────────── stop, output since the mark

@@ -1,12 +1,13 @@
-/* cpu_capture.c - the CPU profiler: one timer for each thread, on the clock of the CPU time of that very
- * thread. A perf event where those may be used (cpu_event.h): it fires when it is due. Else a timer of the
- * kernel, which looks at it at its tick (4 ms), helped by cpu_late.h and cpu_tail.h: samples are right in
- * number but late.
+/* cpu_capture.c - the CPU profiler: each thread has one timer, on the clock of its own CPU time.
  *
- * The first period is cut at random, so that threads which live shorter than a period are counted
- * as often as they deserve. How many periods a signal stands for is read from the thread's clock. What should
- * have come and did not (a thread that blocks every signal, one that ended before the tick, a table that was
- * full) is known from the thread's own CPU clock and is written into the profile as lost.
+ * Where perf events may be used (cpu_event.h), the timer is one and fires when it is due. Elsewhere it is a
+ * timer of the kernel, which the kernel checks at its tick (4 ms), so samples are right in number but late;
+ * cpu_late.h and cpu_tail.h make up for that.
+ *
+ * The first period is a random part of a whole one, so that threads which live shorter than a period are
+ * counted as often as they deserve. The handler reads from the thread's clock how many periods a signal
+ * stands for. A sample may fail to come: a thread blocks every signal, ends before the tick, or the table is
+ * full. The thread's own CPU clock shows how many are missing, and they are written into the profile as lost.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -28,28 +29,31 @@
 #define DEFAULT_HZ 100
 #define MAX_HZ     10000
 
-/* Over `current_capture`: the capture, its threads. The host's threads never wait for it: one that begins
- * while it is taken (or with little stack) is left to the next scan, one that ends does without it (inside
- * sampler_epoch, as handlers do). */
+/* Guards `current_capture` and the threads in it. Threads of the library wait for this lock; threads of
+ * the host never do. A thread that begins while the lock is taken, or with little stack, goes on and is
+ * left to the next scan. A thread that ends takes no lock; it works inside sampler_epoch, as handlers do. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct capture *current_capture; /* NULL: none, or all of it has been told */
-/* `current_capture` while it runs, else NULL. Who works without the lock reads it once: it stays what it was
- * until they are done, however long they are given no CPU. */
+static struct capture *current_capture; /* NULL: there is none, or its output has been made */
+/* `current_capture` while it runs, else NULL. A thread that ends, or the child of a fork, reads it without
+ * the lock, and cpu_stop may end the capture meanwhile. The thread loads it once, inside sampler_epoch,
+ * and capture_end waits for that epoch, so the capture stays as it was until the thread is done, even if
+ * it gets no CPU for long. */
 static _Atomic(struct capture *) running;
 static bool uses_events;
 
-static pthread_mutex_t scanning = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock`; over the next three */
-static unsigned n_scans; /* of the capture; every tenth also reads the threads' clocks, in case they end */
+static pthread_mutex_t scanning = PTHREAD_MUTEX_INITIALIZER; /* taken before `lock`; guards the next three */
+static unsigned
+    n_scans; /* scans of this capture; every tenth also reads the threads' clocks, in case they end */
 #define CLOCKS_EVERY 10
 static int64_t last_list_ns;    /* when the threads were last listed */
 static struct pages_buf listed; /* uint32_t tids[] */
-#define LISTED_AT_ONCE 64       /* with the lock taken: to meet a thread takes some 100 us */
+#define LISTED_AT_ONCE 64       /* threads met at once with the lock held; one takes some 100 us */
 
 static _Atomic unsigned capture_number;
 static _Thread_local unsigned unmet_in; /* the capture in which this thread began and was left to the scan */
 static int event_signal;
 
-/* What every capture tells besides its samples; read by read_tallies. */
+/* What each capture counts besides its samples; read by read_tallies. */
 enum tally {
     LOST_BLOCKED,  /* samples of threads that block the signal, or were refused a timer */
     LOST_ENDED,    /* samples of threads that ended before they came */
@@ -57,11 +61,12 @@ enum tally {
     LOST_NO_ROOM,  /* samples for which the table had no room */
     LOST_NO_STACK, /* samples of threads with too little stack left */
     TAILS,         /* samples counted where their thread was last seen (cpu_tail.h) */
-    CUT_STACKS,    /* that did not reach an outermost frame */
+    CUT_STACKS,    /* stacks that did not reach an outermost frame */
     N_TALLIES
 };
 _Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
-/* LOST_BLOCKED: of threads still there, when the capture has ended or they are met again. */
+/* LOST_BLOCKED counts here only threads that are armed again after they blocked the signal, and all
+ * threads when the capture ends; read_tallies adds what is missing now. */
 static _Atomic uint64_t tallies[N_TALLIES];
 
 static void disarm(struct capture_thread *t)
@@ -82,7 +87,7 @@ static bool start_timer(struct capture *c, uint32_t index, int64_t first_ns)
     event.sigev_signo = c->signal_number;
     event.sigev_value.sival_ptr = sampler_signal_value(SAMPLER_CPU, index);
     event._sigev_un._tid = (pid_t)tid;
-    /* libc's timer_create may allocate; the kernel's does what we want. */
+    /* libc's timer_create may allocate memory; the system call does not. */
     if (syscall(SYS_timer_create, threads_clock(tid), &event, &t->timer)) return false;
     t->has_timer = true;
     struct itimerspec spec = {.it_interval = {c->period_ns / 1000000000, c->period_ns % 1000000000},
@@ -94,7 +99,7 @@ static bool start_timer(struct capture *c, uint32_t index, int64_t first_ns)
     return false;
 }
 
-/* For a thread that rests. False, and it goes on resting: the kernel refuses. */
+/* Arms a thread that rests. False when the kernel refuses; the thread then goes on resting. */
 static bool arm(struct capture *c, uint32_t index)
 {
     struct capture_thread *t = &c->threads[index];
@@ -114,18 +119,19 @@ static bool arm(struct capture *c, uint32_t index)
     return !takes_timer;
 }
 
-/* Who is refused a timer (more are wanted than RLIMIT_SIGPENDING allows) is tried again when it is next
- * looked at; its time is lost until then. */
+/* The kernel refuses a timer when the process wants more than RLIMIT_SIGPENDING allows. Such a thread is
+ * tried again when it is next looked at; its time until then is lost. */
 static void arm_or_rest(uint32_t index)
 {
     struct capture_thread *t = &current_capture->threads[index];
     bool was_refused = t->is_refused;
-    t->is_refused = !arm(current_capture, index) && errno != ESRCH && errno != EINVAL; /* these: it is gone */
+    t->is_refused = !arm(current_capture, index) && errno != ESRCH &&
+                    errno != EINVAL; /* with these two errors the thread is gone */
     if (t->is_refused && !was_refused) tallies[LOST_THREADS]++;
 }
 
-/* A thread that is not in the capture yet. One that has used no more than born_within_ns began in it, unseen:
- * its samples are due from its birth. */
+/* Adds a thread that is not in the capture yet. One that has used no more CPU time than born_within_ns
+ * began unseen during the capture, so its samples are due from its birth. */
 static void meet(uint32_t tid, int64_t born_within_ns)
 {
     int64_t index = capture_thread_add(current_capture, tid);
@@ -142,14 +148,14 @@ static void meet(uint32_t tid, int64_t born_within_ns)
     atomic_store(&t->is_free, true);
 }
 
-/* How many samples are due on a clock that shows cpu_ns. */
+/* How many samples are due when the clock shows cpu_ns. */
 static int64_t due(const struct capture *c, int64_t cpu_ns, int64_t first_due_ns)
 {
     return cpu_ns < first_due_ns ? 0 : 1 + (cpu_ns - first_due_ns) / c->period_ns;
 }
 
-/* How many samples of a thread were due by its clock, less those that came; none up to `at_most`, for what
- * may still be under way. */
+/* How many samples of a thread are due by its clock and have not come. Up to `at_most` of them may still
+ * be under way and count as none. */
 static uint64_t missing(const struct capture *c, uint32_t index, int64_t end_cpu_ns, int64_t at_most)
 {
     const struct capture_thread *t = &c->threads[index];
@@ -160,7 +166,7 @@ static uint64_t missing(const struct capture *c, uint32_t index, int64_t end_cpu
     return n > at_most ? (uint64_t)n : 0;
 }
 
-/* The same of a thread that is not sampled any more, when its tail has been counted. */
+/* The same for a thread that is not sampled any more, after its tail has been counted (cpu_tail.h). */
 static uint64_t lost_of(struct capture *c, uint32_t index, int64_t end_cpu_ns, int64_t at_most,
                         const struct threads_end *end)
 {
@@ -172,15 +178,16 @@ static uint64_t lost_of(struct capture *c, uint32_t index, int64_t end_cpu_ns, i
     return n > (uint64_t)at_most ? n : 0;
 }
 
-/* What may still be under way when a thread is looked at: the kernel's tick, 4 ms at the usual 250 Hz, twice.
- */
+/* How many samples may still be under way when a thread is looked at: those of two ticks of the kernel, 4
+ * ms each at the usual 250 Hz. */
 static int64_t slack(void)
 {
     return 2 + 8000000 / current_capture->period_ns;
 }
 
-/* In a handler, ours too, a thread blocks all signals for a moment, and on a busy machine it may be met there
- * often. One that runs on, is not sampled and then still blocks them means it. */
+/* While a thread is in a signal handler, ours included, it may block all signals for a moment, and on a
+ * busy machine a scan may often find it there. A thread blocks the signal for good when it has run on, was
+ * not sampled, and still blocks it. */
 #define RUNS_ON_NS 2000000
 static bool is_sure_to_block(struct capture_thread *t, uint64_t n_samples, int64_t cpu_ns)
 {
@@ -190,8 +197,8 @@ static bool is_sure_to_block(struct capture_thread *t, uint64_t n_samples, int64
     return false;
 }
 
-/* A signal that a thread blocks would lie in wait for the day it calls sigwait: it gets none, and its time is
- * lost. It may block the signal, or let it through again, at any time. */
+/* A signal sent to a thread that blocks it would stay pending until the thread calls sigwait one day. So
+ * the thread gets none, and its time is lost. It may block the signal, or unblock it, at any time. */
 static void follow_mask(uint32_t index, int64_t cpu_ns)
 {
     struct capture_thread *t = &current_capture->threads[index];
@@ -217,13 +224,13 @@ static void follow_mask(uint32_t index, int64_t cpu_ns)
 static void look_at_mask(uint32_t index, int64_t cpu_ns)
 {
     struct capture_thread *t = &current_capture->threads[index];
-    if (!atomic_exchange(&t->is_free, false)) return; /* it ends */
+    if (!atomic_exchange(&t->is_free, false)) return; /* the thread ends and works on its entry itself */
     follow_mask(index, cpu_ns);
     atomic_store(&t->is_free, true);
 }
 
-/* Each look takes some 20 us: only at those that used their CPU since, and not at all of very many each time.
- */
+/* A look at a mask takes some 20 us. So only threads that used CPU time since are looked at, and when
+ * there are very many, only some of them each time. */
 #define MASKS_AT_ONCE 64
 static bool is_masks_turn(uint32_t index)
 {
@@ -231,7 +238,8 @@ static bool is_masks_turn(uint32_t index)
     return n_scans / CLOCKS_EVERY % n_turns == index % n_turns;
 }
 
-/* Of a thread that is gone, or will be sampled no more, unless it has counted that itself. */
+/* Lost samples of a thread that is gone or will not be sampled any more, unless it has counted them
+ * itself. */
 static uint64_t lost_at_end(uint32_t index)
 {
     struct capture_thread *t = &current_capture->threads[index];
@@ -248,7 +256,7 @@ static void retire(uint32_t index)
     capture_thread_remove(current_capture, index);
 }
 
-/* ---- scans: threads that came and went without a word */
+/* ---- scans: find threads that began or ended without a report */
 
 static void note_tid(uint32_t tid, void *list)
 {
@@ -274,11 +282,12 @@ static void mark_unseen(void)
 {
     if (!lock_running()) return;
     for (uint32_t i = 0; i < current_capture->n_threads; i++)
-        current_capture->threads[i].seen = false; /* a new one is seen */
+        current_capture->threads[i].seen = false; /* an entry added after this is seen */
     pthread_mutex_unlock(&lock);
 }
 
-/* A thread that was not in the last list began after it, and has used no more than the time since. */
+/* A thread that was not in the last list began after it, so it has used no more CPU time than has passed
+ * since. */
 static void meet_listed(int64_t since_last_ns)
 {
     const uint32_t *tids = (const uint32_t *)(const void *)listed.data;
@@ -300,19 +309,21 @@ static void look_through(bool reads_clocks)
     for (uint32_t i = 0; i < current_capture->n_threads; i++) {
         struct capture_thread *t = &current_capture->threads[i];
         bool has_ended = t->used && atomic_load(&t->has_ended);
-        /* Not each time who is refused: there may be thousands of them. */
+        /* A refused thread is not looked at in each scan: there may be thousands of them. */
         bool looks_again =
             (atomic_load(&current_capture->counts[i].rests) && !t->is_refused) || t->seemed_cpu_ns;
         if (!t->used || (t->seen && !has_ended && !looks_again && !reads_clocks)) continue;
         uint32_t tid = current_capture->counts[i].tid;
         int64_t cpu_ns = threads_cpu_ns(tid);
-        bool is_another = cpu_ns >= 0 && cpu_ns < t->last_cpu_ns; /* its number was given away */
-        /* A list may miss a thread, when others end meanwhile; one of ours is in none. */
+        bool is_another = cpu_ns >= 0 && cpu_ns < t->last_cpu_ns; /* its tid belongs to a new thread */
+        /* A list may miss a thread when others end meanwhile, so a missing thread counts as gone only when
+         * its clock is gone too. A thread of the library is in no list. */
         if (is_another || (!t->seen && (cpu_ns < 0 || threads_is_own(tid)))) {
             retire(i);
             if (is_another) meet(tid, INT64_MAX);
         } else if (has_ended) {
-            disarm(t); /* and known until it is gone, or it would be met again */
+            disarm(
+                t); /* the entry stays until the thread is gone; otherwise the next scan would add it again */
         } else if (cpu_ns > t->last_cpu_ns) {
             if (looks_again || is_masks_turn(i)) look_at_mask(i, cpu_ns);
             t->last_cpu_ns = cpu_ns;
@@ -321,7 +332,7 @@ static void look_through(bool reads_clocks)
     pthread_mutex_unlock(&lock);
 }
 
-/* Under `scanning`, not under the lock: to list thousands of threads takes long. */
+/* Called with `scanning` held and not `lock`, because listing thousands of threads takes long. */
 static void scan(void)
 {
     int64_t list_ns = monotonic_ns(), since_last_ns = n_scans ? list_ns - last_list_ns : 0;
@@ -334,25 +345,28 @@ static void scan(void)
     n_scans++;
 }
 
-/* ---- threads that say when they begin and end, themselves */
+/* ---- threads that report their own begin and end */
 
-/* What it takes of a new thread's stack to meet it: some 900 bytes; the rest is for a signal that comes
- * meanwhile. */
+/* Meeting a new thread takes some 900 bytes of its stack; the rest is for a signal that arrives meanwhile. */
 #define MEET_STACK_BYTES 4096
 
 static void thread_started(uint32_t tid)
 {
     sigset_t others, before;
-    profsignal_others(&others); /* ours are as the host wants them, for the look at its mask */
-    pthread_sigmask(SIG_BLOCK, &others,
-                    &before); /* a handler of the host that forks here would copy the lock */
+    profsignal_others(&others); /* without our own signals: the look at the thread's mask must see them as the
+                                   host set them */
+    pthread_sigmask(
+        SIG_BLOCK, &others,
+        &before); /* a handler of the host that forks here would copy a taken lock into the child */
     if (!safe_room(NULL, (uintptr_t)__builtin_frame_address(0), MEET_STACK_BYTES) ||
         pthread_mutex_trylock(&lock)) {
         unmet_in = atomic_load(&capture_number);
     } else {
         if (running) {
             int64_t index = capture_thread_find(current_capture, tid);
-            if (index >= 0) retire((uint32_t)index); /* another one, which left without a word */
+            if (index >= 0)
+                retire((uint32_t)index); /* the entry of an earlier thread with this tid, which ended without
+                                            a report */
             meet(tid, 0);
         }
         pthread_mutex_unlock(&lock);
@@ -360,14 +374,19 @@ static void thread_started(uint32_t tid)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* One that ends before any scan has found it: as many samples as one of that length deserves. */
+/* Counts a thread that ends before any scan has found it: as many samples as a thread of that length
+ * deserves. */
 static void count_unmet(struct capture *c, uint32_t tid, int64_t cpu_ns, const struct threads_end *end)
 {
     uint64_t n = (uint64_t)due(c, cpu_ns, 1 + (int64_t)(random_number() % (uint64_t)c->period_ns));
     if (n) tallies[cpu_tail_count_unmet(c, tid, n, end) ? TAILS : LOST_ENDED] += n;
 }
 
-/* Its entry, with its timer or event, is left to the next scan. */
+/* Runs in a thread of the host that ends. It takes no lock, because the host's threads never wait for the
+ * library. Two others may use the same entry: a scan, which looks at the thread's mask and timer, and
+ * cpu_stop, which frees the capture. The exchange of `is_free` lets only one of the thread and the scan
+ * work on the entry, and sampler_epoch keeps the capture until the thread has left. The entry itself, with
+ * its timer or event, is left to the next scan. */
 static void thread_ended(uint32_t tid, const struct threads_end *end)
 {
     sigset_t all, before;
@@ -405,8 +424,8 @@ static unsigned hz_of(const struct kind_options *options)
     return hz < 1 ? 1 : hz > MAX_HZ ? MAX_HZ : hz;
 }
 
-/* Under the lock. One that is kept (capture.h) is left as it is: some 140 MB of address space, and what of it
- * was touched. */
+/* Called with the lock held. A capture that is kept (capture.h) is left as it is: some 140 MB of address
+ * space, of which only touched pages cost memory. */
 static void forget_capture(void)
 {
     if (current_capture && capture_free(current_capture))
@@ -453,12 +472,12 @@ static int cpu_start(const struct kind_options *options, struct err *err)
 
 static void cpu_tick(void)
 {
-    if (pthread_mutex_trylock(&scanning)) return; /* another reader of the capture is at it */
+    if (pthread_mutex_trylock(&scanning)) return; /* another reader of the capture is scanning */
     if (running) scan();
     pthread_mutex_unlock(&scanning);
 }
 
-/* Of the threads that are there. */
+/* Missing samples of the threads that still exist. */
 static uint64_t missing_now(void)
 {
     uint64_t n = 0;
@@ -470,7 +489,7 @@ static uint64_t missing_now(void)
 
 static void cpu_stop(void)
 {
-    cpu_late_stop(); /* without the lock: it may be waiting for it */
+    cpu_late_stop(); /* called without the lock, which that thread may be waiting for */
     pthread_mutex_lock(&scanning);
     scan();
     if (lock_running()) {
@@ -482,7 +501,7 @@ static void cpu_stop(void)
         }
         atomic_fetch_sub(&threads_watched, 1);
         atomic_store(&running, NULL);
-        capture_end(current_capture); /* and no handler is under way */
+        capture_end(current_capture); /* after this no handler is under way */
         for (uint32_t i = 0; i < current_capture->n_threads; i++) {
             struct capture_thread *t = &current_capture->threads[i];
             if (!t->used) continue;
@@ -494,7 +513,7 @@ static void cpu_stop(void)
     pthread_mutex_unlock(&scanning);
 }
 
-/* Under the lock. */
+/* Called with the lock held. */
 static void read_tallies(uint64_t *ret_tallies)
 {
     for (unsigned i = 0; i < N_TALLIES; i++) ret_tallies[i] = tallies[i];
@@ -513,7 +532,8 @@ static struct capture_mark *cpu_mark(void)
     return mark;
 }
 
-/* More samples than somebody wants do no harm. Who says nothing takes what is not far from the usual. */
+/* A reader may get more samples than it wants, but not fewer. A reader that names no rate accepts half of
+ * the default. */
 static bool cpu_fits(const struct kind_options *options)
 {
     unsigned least_hz = options->rate ? hz_of(options) : hz_of(options) / 2;
@@ -581,8 +601,8 @@ static void cpu_forked(void)
 {
     lock = scanning = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     listed = (struct pages_buf){0};
-    /* Timers are not inherited, descriptors of events are; the memory of the parent's capture is left alone.
-     */
+    /* The child inherits the descriptors of events, but not the timers. The memory of the parent's capture
+     * is left alone. */
     for (uint32_t i = 0; running && i < current_capture->n_threads; i++) {
         if (!current_capture->threads[i].used || current_capture->threads[i].event.fd < 0) continue;
         atomic_store(&sampler_event_thread[current_capture->threads[i].event.fd], 0);

@@ -32,7 +32,7 @@ static int open_event(uint32_t tid, int64_t first_ns)
 bool cpu_event_allowed(int *ret_signal)
 {
     if (!config_flag("perf", true)) return false;
-    /* A filter may end the process over a call that it does not know. */
+    /* A system call filter may end the process over a call that it does not know. */
     if (prctl(PR_GET_SECCOMP) != 0) return false;
     int fd = open_event((uint32_t)syscall(SYS_gettid), 1000000000);
     if (fd < 0) return false;
@@ -41,7 +41,7 @@ bool cpu_event_allowed(int *ret_signal)
     return *ret_signal > 0;
 }
 
-/* Out of the way of hosts that use select() or count on small numbers. */
+/* Moves the descriptor out of the way of hosts that use select() or count on small numbers. */
 static int move_up(int fd)
 {
     struct rlimit limit;
@@ -72,8 +72,8 @@ bool cpu_event_open(struct cpu_event *event, uint32_t tid, uint32_t index, int64
     }
     event->fd = fd;
     atomic_store(&sampler_event_thread[fd], index + 1);
-    /* The first period is a random part of one. It runs once: the event stops itself, and the handler starts
-     * it again with the whole period. */
+    /* The first period is a random part of a whole one and runs once: the event stops itself, and the
+     * handler starts it again with the whole period. */
     if (ioctl(fd, PERF_EVENT_IOC_REFRESH, 1)) {
         cpu_event_silence(event);
         cpu_event_close(event);

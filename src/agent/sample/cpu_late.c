@@ -9,14 +9,15 @@
 #include "agent/host/profsignal.h"
 #include "agent/host/random.h"
 
-/* A look costs some 20 us of CPU time, most of it for waking up; to read a clock takes half a microsecond. */
+/* A look takes some 20 us of CPU time, most of it for waking up; reading a clock takes half a microsecond. */
 #define LEAST_PAUSE_NS    2000000
 #define MOST_PAUSE_NS     5000000
 #define CALM_PAUSE_NS     50000000 /* while no thread is late */
 #define PAUSE_NS_A_THREAD 100000
-#define LATE_NS           8000000 /* behind by so much, two ticks, or by two samples: late */
+#define LATE_NS           8000000 /* a thread is late when it is behind by so much (two ticks), or by two samples */
 
-#define MOST_SLEEP_NS 20000000 /* before it looks whether it is to stop: many threads make long pauses */
+#define MOST_SLEEP_NS                                                                                        \
+    20000000 /* the longest sleep before it checks must_stop: many threads make long pauses */
 
 #define LOOKS_A_CPU 16
 
@@ -26,7 +27,7 @@ static int64_t wanted_pause_ns;
 static _Atomic uint32_t n_threads;
 static _Atomic bool some_are_late; /* at the last look */
 
-/* CPU time of the thread since a sample was due that has not come; below 0: it is not behind. */
+/* CPU time of the thread since a sample was due that has not come; negative when it is not behind. */
 static int64_t behind_ns(const struct sampler_thread *s, int64_t period_ns, int64_t cpu_ns)
 {
     return cpu_ns - (s->first_due_ns + (int64_t)atomic_load(&s->n_due) * period_ns);
@@ -44,15 +45,15 @@ void cpu_late_call(struct capture *c)
         int64_t by_ns = behind_ns(s, c->period_ns, cpu_ns);
         if (by_ns < 0 || threads_cpu_ns(s->tid) <= cpu_ns) continue;
         late |= by_ns > late_ns;
-        atomic_store(&s->is_called, true); /* one at a time: they queue */
+        atomic_store(&s->is_called, true); /* one signal at a time, because they queue */
         if (profsignal_send(s->tid, c->signal_number, sampler_signal_value(SAMPLER_CPU, i)))
             atomic_store(&s->is_called, false);
     }
     atomic_store(&some_are_late, late);
 }
 
-/* The looks must not wait for the end of somebody's turn. Kernels since 6.12 let who asks for short turns
- * only go first; older ones do so by themselves for a thread that sleeps most of the time. */
+/* The looks must not wait until another thread's turn ends. Kernels since 6.12 prefer threads that ask for
+ * short turns; older ones prefer a thread that sleeps most of the time by themselves. */
 static void ask_for_short_turns(void)
 {
     struct {
@@ -65,8 +66,8 @@ static void ask_for_short_turns(void)
     (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-/* From one CPU only threads on the others are seen running, and the kernel leaves a thread where it is when
- * all are busy: so it moves, now and then, to any of those it may use. */
+/* A look sees only threads that run on other CPUs, and the kernel leaves a thread on its CPU when all are
+ * busy. So this thread moves, now and then, to a random one of the CPUs that it may use. */
 static void move_to_any_cpu(const cpu_set_t *allowed)
 {
     int n = CPU_COUNT(allowed), chosen = n > 1 ? (int)(random_number() % (uint64_t)n) : -1;

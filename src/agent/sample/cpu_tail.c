@@ -4,12 +4,12 @@
 #include "agent/hot/safe_load.h"
 #include "agent/hot/unwind.h"
 
-#define MOST_NS    50000000 /* a dozen ticks; who is further behind blocks the signal */
+#define MOST_NS    50000000 /* a dozen ticks; a thread that is further behind blocks the signal */
 #define MAX_FRAMES 32
 
-#define STACK_BYTES (UNWIND_STACK_BYTES + 512) /* to walk the stack and find its place in the table */
+#define STACK_BYTES (UNWIND_STACK_BYTES + 512) /* for walking the stack and finding it in the table */
 
-/* The thread's function, and who called it; the caller is the thread itself. */
+/* The stack of the thread's function and its callers. The thread itself calls this. */
 static uint32_t stack_at_end(struct stack_table *table, uint32_t tid, const struct threads_end *end)
 {
     uintptr_t pcs[MAX_FRAMES];
@@ -38,7 +38,7 @@ bool cpu_tail_count(struct capture *c, uint32_t index, uint64_t n, const struct 
     if (id == STACK_NONE && end) id = stack_at_end(c->table, s->tid, end);
     if (!add(c, id, n)) return false;
     atomic_fetch_add(&s->n_samples, n);
-    atomic_fetch_add(&s->n_due, n); /* a signal that is still pending counts them no more */
+    atomic_fetch_add(&s->n_due, n); /* a signal that is still pending then counts them no more */
     return true;
 }
 

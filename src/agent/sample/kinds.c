@@ -6,7 +6,8 @@
 #include "agent/sample/capture.h"
 #include "base/text.h"
 
-/* The linker gathers what KIND_REGISTER put into the section. Weak: a library without kinds still links. */
+/* The linker gathers the entries that KIND_REGISTER puts into the section. Weak, so that a library without
+ * kinds still links. */
 extern const struct kind *const __start_procprof_kinds[] __attribute__((weak, visibility("hidden")));
 extern const struct kind *const __stop_procprof_kinds[] __attribute__((weak, visibility("hidden")));
 

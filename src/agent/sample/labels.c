@@ -1,5 +1,6 @@
-/* labels.c - see labels.h. Sets live in one append-only block; a lock orders writers, readers (writers of
- * profiles) need none. */
+/* labels.c - see labels.h. Threads of the host add sets, under a lock; threads that write profiles read them
+ * without it. The block of sets only grows and a set never changes, so a number that a reader has got from a
+ * sample always names a complete set. */
 #include "agent/sample/labels.h"
 
 #include <pthread.h>
@@ -28,8 +29,9 @@ static uint32_t n_sets, heads[4096];
 static char *text;
 static size_t n_text;
 
-/* The set of each thread, by tid, for who looks at a sleeping one from outside; 0: none. A number is another
- * thread's when its thread has ended: the entry goes with the thread, by the destructor of the key. */
+/* The set of each thread by its tid, for the wall clock's thread, which looks at sleeping threads from
+ * outside; 0: none. The kernel gives the tid of an ended thread to a new one, which must not inherit the
+ * set. So the destructor of the key clears the entry when its thread ends. */
 static _Atomic(_Atomic uint32_t *) set_of;
 static pthread_key_t end_key;
 #define SET_OF_BYTES (THREADS_MAX_TIDS * sizeof(uint32_t))
@@ -43,8 +45,8 @@ static void publish(uint32_t set)
         atomic_store_explicit(&table[sampler_own_tid], set, memory_order_relaxed);
 }
 
-/* Is the entry of this thread sure to go with it? */
-static bool will_be_told_of_end(void)
+/* Will the destructor clear the entry of this thread? */
+static bool is_cleared_at_end(void)
 {
     return atomic_load_explicit(&set_of, memory_order_relaxed) &&
            (pthread_getspecific(end_key) || !pthread_setspecific(end_key, &end_key));
@@ -70,7 +72,7 @@ static bool ready(void)
     if (!memory || !text) return false;
     n_sets = 1;
     sets = memory;
-    if (!pthread_key_create(&end_key, thread_ends)) /* else sleepers have no labels */
+    if (!pthread_key_create(&end_key, thread_ends)) /* without the key, sleeping threads have no labels */
         atomic_store_explicit(&set_of, (_Atomic uint32_t *)pages_map(SET_OF_BYTES), memory_order_release);
     return true;
 }
@@ -123,12 +125,12 @@ int labels_set(const char *key, const char *value)
     int64_t set = -1;
     if (ready()) {
         struct labels_pair pairs[LABELS_MAX_PER_SET + 1];
-        const struct set *now = &sets[sampler_label_set];
+        const struct set *current = &sets[sampler_label_set];
         uint32_t n = 0;
         char short_key[MAX_LABEL_SIZE], short_value[MAX_LABEL_SIZE];
         strncpy(short_key, key, sizeof short_key - 1)[sizeof short_key - 1] = 0;
-        for (uint32_t i = 0; i < now->n; i++)
-            if (strcmp(now->pairs[i].key, short_key)) pairs[n++] = now->pairs[i];
+        for (uint32_t i = 0; i < current->n; i++)
+            if (strcmp(current->pairs[i].key, short_key)) pairs[n++] = current->pairs[i];
         if (value) {
             strncpy(short_value, value, sizeof short_value - 1)[sizeof short_value - 1] = 0;
             pairs[n++] = (struct labels_pair){short_key, short_value};
@@ -138,7 +140,7 @@ int labels_set(const char *key, const char *value)
     pthread_mutex_unlock(&lock);
     if (set < 0) return -1;
     sampler_label_set = (uint32_t)set;
-    if (will_be_told_of_end()) publish((uint32_t)set);
+    if (is_cleared_at_end()) publish((uint32_t)set);
     return 0;
 }
 
@@ -154,6 +156,7 @@ void labels_forked(void)
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     void *table = atomic_load(&set_of);
     if (!table) return;
-    madvise(table, SET_OF_BYTES, MADV_DONTNEED); /* all zero again: the other threads stayed behind */
+    madvise(table, SET_OF_BYTES,
+            MADV_DONTNEED); /* the pages read as zero again: the other threads do not exist in the child */
     if (sampler_label_set) publish(sampler_label_set);
 }

@@ -1,7 +1,7 @@
 /* lock_kinds.c - the kinds contention, mutex and block, over one table of waits.
  *
- *     contention, mutex   waits for mutexes and rwlocks: who is kept from working
- *     block               these, and condition variables, semaphores, futexes: also who has nothing to do
+ *     contention, mutex   waits for mutexes and rwlocks: threads that are kept from working
+ *     block               these, and condition variables, semaphores, futexes: also threads without work
  *
  * The stack is the waiter's. Values are the number of waits and the nanoseconds waited, both with exact
  * weights.
@@ -27,7 +27,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t last_epoch;
 static size_t book_bytes;
 static bool wanted[2];         /* switched on for good: locks, waits */
-static unsigned n_captures[2]; /* ?seconds=N running: locks, waits */
+static unsigned n_captures[2]; /* running ?seconds=N captures: locks, waits */
 static bool is_holding_tables;
 
 static int book_replace(struct err *err)
@@ -48,7 +48,7 @@ static int book_replace(struct err *err)
     return 0;
 }
 
-/* Makes the hooks agree with what is wanted. Under the lock. */
+/* Makes the hooks agree with what is wanted. Called with the lock held. */
 static int apply(struct err *err)
 {
     bool waits = wanted[1] || n_captures[1], locks = waits || wanted[0] || n_captures[0];
@@ -176,7 +176,7 @@ static int read_book(struct output *o, bool waits, struct err *err)
 
 static int snapshot(struct output *o, bool waits, struct err *err)
 {
-    o->n_types = 2; /* output_add copies so many values */
+    o->n_types = 2; /* output_add copies this many values */
     pthread_mutex_lock(&lock);
     int status = read_book(o, waits, err);
     pthread_mutex_unlock(&lock);
@@ -274,7 +274,7 @@ static void lock_started(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A capture that is still ending switches off itself. */
+/* A capture that is still running switches the hooks off when it ends. */
 static void lock_stopped(void)
 {
     pthread_mutex_lock(&lock);

@@ -1,11 +1,12 @@
 /* wall.c - the wall-clock profiler: where every thread is, running or not; and "threads": where they all are
  * now.
  *
- * Each tick a few threads are looked at, chosen in turn from all of them, so that each stands for the same
- * share of time. A thread that sleeps is not woken: the kernel tells where it sleeps (pc and sp of its system
- * call), its stack is copied and walked from here. Only a thread that runs, or whose frames need a register
- * that is not on its stack, is sent the signal; one that blocks the signal is shown with what is known. So
- * the host's calls do not return EINTR on account of us but where nothing else can tell.
+ * At each tick the library's thread looks at a few threads, in turn, so that each look stands for the same
+ * share of time. A sleeping thread is not woken: the kernel reports where it sleeps (pc and sp of its system
+ * call), and its stack is copied and walked from outside. Only a thread that runs, or whose frames need a
+ * register that is not on its stack, is sent the signal. A thread that blocks the signal is shown with what
+ * is known. So a call of the host returns EINTR because of the library only where nothing else can show the
+ * stack.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -30,9 +31,9 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct capture current_capture;
 static bool running;  /* ticks look at the threads */
-static bool is_taken; /* by one of the two kinds, until its output is made and `current_capture` given back */
+static bool is_taken; /* one of the two kinds uses `current_capture`, until its output is made */
 static _Atomic bool stop_ticking;
-static uint32_t next_thread; /* whose turn it is */
+static uint32_t next_thread; /* index of the thread whose turn it is */
 static char *stack_copy;
 
 enum tally {
@@ -45,7 +46,7 @@ enum tally {
     N_TALLIES
 }; /* how stacks were read, and those that were not */
 _Static_assert(N_TALLIES <= CAPTURE_MAX_TALLIES, "a mark holds them");
-static uint64_t tallies[N_TALLIES]; /* the last two stand with the sampler: read_tallies */
+static uint64_t tallies[N_TALLIES]; /* the last two are counted by the sampler: read_tallies */
 
 static void meet(uint32_t tid, void *context)
 {
@@ -80,8 +81,10 @@ static void count(uint32_t index, const uintptr_t *pcs, unsigned n_pcs, enum sam
     stack_table_add(current_capture.table, id, SAMPLER_COUNTER_VALUE, weight_ns);
 }
 
-/* The stack of a thread that sleeps, from a copy. 0 when it woke meanwhile or a frame needs what only the
- * thread knows. */
+/* Walks the stack of a sleeping thread from a copy. The thread may wake while the stack is copied, and the
+ * copy would then mix two stacks. So the kernel is asked before and after, and the copy counts only if the
+ * thread sleeps at the same place. 0 when it woke, or when a frame needs a register that only the thread
+ * has. */
 static unsigned walk_sleeper(uint32_t tid, uintptr_t *pcs, bool *ret_complete)
 {
     uintptr_t sp, pc, sp_after, pc_after;
@@ -140,7 +143,7 @@ static void look_at(uint32_t index, int64_t weight_ns)
         tallies[MISSED]++;
 }
 
-/* A number of threads in turn; each stands for its share of the tick. */
+/* Looks at up to `at_most` threads in turn; each stands for its share of the tick. */
 static void look_at_some(unsigned at_most, int64_t tick_ns)
 {
     scan();
@@ -157,8 +160,8 @@ static void look_at_some(unsigned at_most, int64_t tick_ns)
     }
 }
 
-/* Once in each period, at a random moment of it: a host that does something every 100 ms must not always be
- * met doing it. */
+/* Ticks once in each period, at a random moment of it: a host that does something every 100 ms must not
+ * always be seen doing it. */
 static void *tick_all(void *argument)
 {
     (void)argument;
@@ -200,7 +203,7 @@ static int begin(const struct kind_options *options, struct err *err)
     return status;
 }
 
-/* What was seen has been told: from here on the other kind may begin. */
+/* The output is made: from here on the other kind may begin. */
 static void give_back(void)
 {
     pthread_mutex_lock(&lock);
@@ -240,7 +243,7 @@ static void wall_stop(void)
     end();
 }
 
-/* Under the lock. */
+/* Called with the lock held. */
 static void read_tallies(uint64_t *ret_tallies)
 {
     memcpy(ret_tallies, tallies, sizeof tallies);
@@ -295,7 +298,7 @@ static int wall_snapshot(const struct kind_options *options, struct output *o, s
     return 0;
 }
 
-/* All threads, once. */
+/* Looks at all threads, once. */
 static int threads_snapshot(const struct kind_options *options, struct output *o, struct err *err)
 {
     int status = begin(options, err);
@@ -303,14 +306,14 @@ static int threads_snapshot(const struct kind_options *options, struct output *o
     pthread_mutex_lock(&lock);
     look_at_some(CAPTURE_MAX_THREADS, 1);
     pthread_mutex_unlock(&lock);
-    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* for those that were sent a signal */
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* for the threads that were sent a signal */
     end();
     o->legacy = OUTPUT_LEGACY_COUNT;
     o->types[0] = (struct output_type){"threads", "count"};
     o->types[1] = (struct output_type){"seen", "count"};
     o->n_types = 2;
     write_stacks(NULL, o);
-    o->n_types = 1; /* the second value is the weight, which says nothing here */
+    o->n_types = 1; /* the second value is the weight, which means nothing here */
     o->period_type = o->types[0];
     o->period = 1;
     give_back();
