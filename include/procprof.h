@@ -84,8 +84,7 @@ struct pp_capture {
     double seconds; /* "profile", "wall": how long to sample. Heap and locks: 0 for everything counted so far,
                        more for the change in that time. At most 1,000,000 */
     unsigned frequency; /* samples per second; 0: the default */
-    const char
-        *format; /* "proto" (gzipped profile.proto; also NULL), "legacy" (gperftools, jemalloc) or "text" */
+    const char *format; /* "proto" (gzipped profile.proto) or NULL, "legacy" (gperftools, jemalloc), "text" */
 };
 
 /* Takes a profile and blocks until it is complete. On success, *bytes and *n_bytes are the profile, which the

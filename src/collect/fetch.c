@@ -48,7 +48,7 @@ static int on_progress(void *context, curl_off_t total, curl_off_t now, curl_off
     return t->stopped;
 }
 
-/* `seconds=` set in the query, replacing one that is there. */
+/* The URL with seconds= in its query; an existing seconds= is replaced. */
 static char *url_with_seconds(const char *url, double seconds)
 {
     const char *query = strchr(url, '?');
@@ -134,13 +134,15 @@ CURL *fetch_prepare(const char *url, const struct fetch_options *o, struct curl_
 static int check_transfer(CURLcode code, const struct transfer *t, const char *url, double timeout_s,
                           const char *detail, struct err *err)
 {
-    if (t->stopped) return err_set(err, ERR_TIMEOUT, "%s: stopped on request", url);
+    if (t->stopped) return err_set(err, ERR_TIMEOUT, "%s: the transfer was cancelled", url);
     if (t->body.full)
-        return err_set(err, ERR_LIMIT, "%s: the answer is larger than %zu bytes", url, t->body.max_len);
+        return err_set(err, ERR_LIMIT, "%s: the answer is larger than the limit of %zu bytes", url,
+                       t->body.max_len);
     if (code == CURLE_OPERATION_TIMEDOUT)
         return err_set(err, ERR_TIMEOUT, "%s: no complete answer within %.3g s", url, timeout_s);
     if (code == CURLE_PARTIAL_FILE)
-        return err_set(err, ERR_IO, "%s: the connection closed before the whole profile had arrived", url);
+        return err_set(err, ERR_IO,
+                       "%s: the connection was closed before the whole answer had arrived; try again", url);
     if (code != CURLE_OK)
         return err_set(err, ERR_IO, "%s: %s", url, detail[0] ? detail : curl_easy_strerror(code));
     return 0;

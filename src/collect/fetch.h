@@ -27,8 +27,9 @@ struct fetch_options { /* all zero: the defaults */
 
 bool fetch_is_url(const char *source); /* http://, https:// or https+insecure:// */
 
-/* Reads one profile. An existing file wins over a URL. An answer other than 200 is ERR_DENIED (401, 403) or
- * ERR_IO, with the status and the first line of a plain-text body. */
+/* Reads the source into *ret_bytes, which the caller frees. "-" is standard input. A source that exists as a
+ * file is read as a file even when it looks like a URL. A status other than 200 is ERR_DENIED (401, 403) or
+ * ERR_IO; the error contains the status and the first line of a plain-text body. */
 int fetch(const char *source, const struct fetch_options *options, struct bytes *ret_bytes, struct err *err);
 
 struct fetch_answer {

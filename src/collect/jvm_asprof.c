@@ -34,8 +34,7 @@ int jvm_asprof_find(const char *given, char ret_path[512], struct err *err)
 {
     const char *named = given && *given ? given : getenv("PROCPROF_ASYNC_PROFILER");
     if (named && *named) {
-        if (!resolve(named, ret_path))
-            return err_errno(err, errno, "%s: cannot use it as async-profiler", named);
+        if (!resolve(named, ret_path)) return err_errno(err, errno, "cannot use %s as async-profiler", named);
         if (strchr(ret_path, ','))
             return err_set(err, ERR_INPUT, "%s: async-profiler cannot be loaded from a path with a comma",
                            named);
@@ -59,18 +58,19 @@ int jvm_asprof_find(const char *given, char ret_path[512], struct err *err)
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (resolve(places[i], ret_path)) return 0;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "async-profiler is not installed (tools/setup gets it; or name libasyncProfiler.so by "
-                   "--async-profiler)");
+    return err_set(
+        err, ERR_UNSUPPORTED,
+        "async-profiler is not installed; run tools/setup run, or give the path of libasyncProfiler.so with "
+        "--async-profiler");
 }
 
 /* ---- a path that the JVM can load ---- */
 
 static bool jvm_can_read(const struct jvm_proc *proc, const char *path)
 {
-    struct jvm_identity old = jvm_become(proc);
+    struct jvm_identity old = jvm_identity_assume(proc);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    jvm_become_again(old);
+    jvm_identity_restore(old);
     if (fd >= 0) close(fd);
     return fd >= 0;
 }
@@ -81,13 +81,14 @@ static bool jvm_can_read(const struct jvm_proc *proc, const char *path)
 
 enum { MAX_LIBRARY_BYTES = 64 << 20 };
 
-/* The JVM's /tmp, also when the JVM is gone. */
+/* Opens the JVM's /tmp; works after the JVM has ended, too. */
 static int open_tmp(const struct jvm_asprof *as)
 {
     return openat(as->ws->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Who removes a copy holds its lock alone, for a moment. */
+/* Takes the shared lock of a copy. A session that is removing the copy holds the exclusive lock, but only for
+ * a moment, so this waits 200 ms at most. */
 static void share_lock(int fd)
 {
     for (int i = 0; i < 20 && flock(fd, LOCK_SH | LOCK_NB) < 0; i++) clock_sleep_ns(10000000);
@@ -98,8 +99,8 @@ static bool is_file_of(const struct jvm_proc *proc, const struct stat *st)
     return S_ISREG(st->st_mode) && (st->st_uid == proc->euid || st->st_uid == 0);
 }
 
-/* Takes the copy that is there: 1; 0 when there is none, or was none to use; ERR_UNSUPPORTED when somebody
- * else put a file there. */
+/* Uses the existing copy and returns 1. Returns 0 when there is none or it was not usable and was removed.
+ * ERR_UNSUPPORTED when a file of another user has its name. */
 static int take_copy(struct jvm_asprof *as, int tmp, const struct bytes *library, struct err *err)
 {
     int fd = openat(tmp, as->copy, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), why = errno;
@@ -108,12 +109,13 @@ static int take_copy(struct jvm_asprof *as, int tmp, const struct bytes *library
     bool is_ours = fd >= 0 && fstat(fd, &st) == 0 && is_file_of(as->proc, &st) && !(st.st_mode & 022);
     if (!is_ours) {
         if (fd >= 0) close(fd);
-        return err_set(err, ERR_UNSUPPORTED, "/tmp/%s of JVM %d is there and is not ours; remove it",
-                       as->copy, (int)as->proc->pid);
+        return err_set(err, ERR_UNSUPPORTED, "/tmp/%s of JVM %d belongs to another user; remove it", as->copy,
+                       (int)as->proc->pid);
     }
     share_lock(fd);
     struct bytes there = {0};
-    bool is_there = fstat(fd, &st) == 0 && st.st_nlink > 0; /* not removed before we had the lock */
+    bool is_there = fstat(fd, &st) == 0 &&
+                    st.st_nlink > 0; /* another session may have removed it before we had the lock */
     bool is_good = is_there && file_read_foreign_fd(fd, as->copy, MAX_LIBRARY_BYTES, &there, NULL) == 0 &&
                    there.len == library->len && !memcmp(there.data, library->data, library->len) &&
                    st.st_mode & (st.st_uid == as->proc->euid ? 0400 : 0004);
@@ -122,19 +124,20 @@ static int take_copy(struct jvm_asprof *as, int tmp, const struct bytes *library
         as->copy_fd = fd;
         return 1;
     }
-    if (is_there) unlinkat(tmp, as->copy, 0); /* torn, or not for this user: nobody can use it */
+    if (is_there) unlinkat(tmp, as->copy, 0); /* incomplete, or unreadable for the JVM's user */
     close(fd);
     return 0;
 }
 
-/* Puts it there whole or not at all. Another may be first: then that one is there. */
+/* Creates the copy by a link to a complete file, so that no session sees half of it. If another session was
+ * faster, its copy is there and this succeeds too. */
 static int make_copy(const struct jvm_asprof *as, int tmp, const struct bytes *library, struct err *err)
 {
     int rc = jvm_workspace_write(as->ws, TEMPORARY, library->data, library->len, err);
     if (rc < 0) return rc;
-    struct jvm_identity old = jvm_become(as->proc);
+    struct jvm_identity old = jvm_identity_assume(as->proc);
     int failed = linkat(as->ws->fd, TEMPORARY, tmp, as->copy, 0), why = errno;
-    jvm_become_again(old);
+    jvm_identity_restore(old);
     jvm_workspace_remove(as->ws, TEMPORARY);
     if (failed && why != EEXIST)
         return err_errno(err, why, "cannot put a copy of the library where JVM %d sees it: /tmp/%s",
@@ -142,8 +145,9 @@ static int make_copy(const struct jvm_asprof *as, int tmp, const struct bytes *l
     return 0;
 }
 
-/* For a JVM in a container or of another user: a copy in its /tmp. The name is always the same for the same
- * library: the JVM knows it again, although the file is removed in between. */
+/* Copies the library into the /tmp of a JVM in a container or of another user. The name depends only on the
+ * library's content, so the JVM recognises the library the next time, even though the file was removed in
+ * between. */
 static int place_copy(struct jvm_asprof *as, const char *path, struct err *err)
 {
     struct bytes library;
@@ -166,18 +170,18 @@ static int place_copy(struct jvm_asprof *as, const char *path, struct err *err)
     return rc;
 }
 
-/* ---- what the JVM has loaded already ---- */
+/* ---- libraries that the JVM has loaded already ---- */
 
 struct mapped {
-    const char *own; /* by its own path; NULL: none counts as that */
+    const char *own; /* the path of our own file; NULL: the JVM cannot see it */
     bool has_own, has_musl;
-    char copy[300]; /* a copy of ours, of this session's library or an older one; "" none */
+    char copy[300]; /* a copy that procprof made, of this library or an older one; "": none */
     uint64_t copy_inode;
     bool is_copy_deleted;
-    char foreign[300]; /* "" none */
+    char foreign[300]; /* an async-profiler of another tool; "": none */
 };
 
-static bool see_library(void *context, const char *path, uint64_t inode)
+static bool visit_library(void *context, const char *path, uint64_t inode)
 {
     struct mapped *m = context;
     const char *name = path_base_name(path);
@@ -201,13 +205,13 @@ static bool see_library(void *context, const char *path, uint64_t inode)
 bool jvm_asprof_is_loaded(const struct jvm_proc *proc)
 {
     struct mapped mapped = {.own = NULL};
-    jvm_proc_each_map(proc->pid, see_library, &mapped);
+    jvm_proc_each_map(proc->pid, visit_library, &mapped);
     return *mapped.copy || *mapped.foreign;
 }
 
-/* Would the JVM, told to load the copy again, find the one it has? glibc goes by the name; musl looks into
- * the file, which must be the same one and nobody else's. */
-static bool is_known_again(const struct jvm_proc *proc, const struct mapped *m)
+/* Whether the JVM, when it loads this copy again, reuses the loaded one. glibc compares the name. musl
+ * compares the file, which must still be the same one and must belong to the JVM's user or root. */
+static bool would_reuse_copy(const struct jvm_proc *proc, const struct mapped *m)
 {
     if (!m->has_musl) return true;
     struct stat st;
@@ -215,8 +219,8 @@ static bool is_known_again(const struct jvm_proc *proc, const struct mapped *m)
            is_file_of(proc, &st) && st.st_ino == m->copy_inode;
 }
 
-/* Loads the copy again that the JVM has. Its file may still be there, of a procprof that was killed: then it
- * is ours to remove. */
+/* Uses the copy that the JVM has loaded. If a killed procprof left the file behind, this session takes it
+ * over and removes it at the end. */
 static void use_loaded_copy(struct jvm_asprof *as, const char *path)
 {
     snprintf(as->library, sizeof as->library, "%s", path);
@@ -244,13 +248,13 @@ int jvm_asprof_open(struct jvm_asprof *as, const struct jvm_proc *proc, const st
     if (rc < 0) return rc;
     *as = (struct jvm_asprof){.proc = proc, .ws = ws};
     struct mapped mapped = {.own = proc->same_root ? path : NULL};
-    jvm_proc_each_map(proc->pid, see_library, &mapped);
+    jvm_proc_each_map(proc->pid, visit_library, &mapped);
     if (*mapped.foreign)
         return err_set(err, ERR_UNSUPPORTED,
-                       "the JVM %d has another async-profiler loaded (%.150s), which is left alone",
+                       "the JVM %d has another async-profiler loaded (%.150s), which procprof does not touch",
                        (int)proc->pid, mapped.foreign);
     as->keeps_copy = mapped.has_musl;
-    if (*mapped.copy && is_known_again(proc, &mapped))
+    if (*mapped.copy && would_reuse_copy(proc, &mapped))
         use_loaded_copy(as, mapped.copy);
     else if (proc->same_root && (mapped.has_own || jvm_can_read(proc, path)))
         snprintf(as->library, sizeof as->library, "%s", path);
@@ -271,8 +275,8 @@ void jvm_asprof_close(struct jvm_asprof *as)
 
 /* ---- commands ---- */
 
-/* What it wrote, without the last newline; "" when nothing. */
-static void take_text(struct jvm_asprof *as, const char *name, char *into, size_t size)
+/* Reads and removes a file that the library wrote, as one line; "" when there is none. */
+static void read_answer(struct jvm_asprof *as, const char *name, char *into, size_t size)
 {
     struct bytes bytes;
     *into = 0;
@@ -288,16 +292,18 @@ static void take_text(struct jvm_asprof *as, const char *name, char *into, size_
     jvm_workspace_remove(as->ws, name);
 }
 
-/* The library keeps the file of its log open until it is told of another. */
+/* The library keeps its log file open until it gets another one, so commands name stderr. */
 #define NO_LOG ",loglevel=none,log=stderr"
 
-/* *ret_result: what the library returned, 0 is good. */
+/* Sends a command to the library. *ret_result is its return value; 0 means success. */
 static int command(struct jvm_asprof *as, const char *text, int *ret_result, struct err *err)
 {
     char line[JVM_MAX_ARGUMENT_BYTES + 1];
     int n = snprintf(line, sizeof line, "%s", text);
     if (n < 0 || (size_t)n >= sizeof line)
-        return err_set(err, ERR_LIMIT, "too many options for async-profiler");
+        return err_set(err, ERR_LIMIT,
+                       "the options for async-profiler are longer than %d bytes; use fewer events",
+                       JVM_MAX_ARGUMENT_BYTES);
     return jvm_load_agent(as->proc, as->library, line, &as->attach, ret_result, err);
 }
 
@@ -305,19 +311,19 @@ static int is_running(struct jvm_asprof *as, bool *ret_running, struct err *err)
 {
     char text[200], answer[400];
     int result = 0;
-    snprintf(text, sizeof text, "status" NO_LOG ",file=%s/status", as->ws->seen);
+    snprintf(text, sizeof text, "status" NO_LOG ",file=%s/status", as->ws->jvm_path);
     int rc = command(as, text, &result, err);
     if (rc < 0) return rc;
-    take_text(as, "status", answer, sizeof answer);
+    read_answer(as, "status", answer, sizeof answer);
     if (result != 0 || !*answer)
-        return err_set(err, ERR_UNSUPPORTED, "async-profiler in JVM %d does not tell its status (code %d)",
+        return err_set(err, ERR_UNSUPPORTED, "async-profiler in JVM %d did not report its status (code %d)",
                        (int)as->proc->pid, result);
     *ret_running = strstr(answer, "not active") == NULL;
     return 0;
 }
 
-/* Does the JVM have a recording of a workspace open? wanted: in that one; NULL: in one whose owner is gone.
- */
+/* Whether the JVM has a file open whose path begins with `wanted`; with NULL, a file in a workspace whose
+ * owner has ended. */
 static bool writes_to(const struct jvm_proc *proc, const char *wanted)
 {
     char path[64], target[600];
@@ -345,15 +351,15 @@ static void add_events(struct buf *text, const struct jvm_collect_options *o)
     double lock_s = o->lock_interval_s > 0 ? o->lock_interval_s : 10e-6;
     uint64_t alloc = o->alloc_interval_bytes ? o->alloc_interval_bytes : 524288;
     uint64_t nativemem = o->nativemem_interval_bytes ? o->nativemem_interval_bytes : 524288;
-    /* "cpu" is perf_events where that is permitted, with the kernel's frames, and a timer per thread (ctimer)
-     * where it is not. */
+    /* "cpu" means perf events, with kernel frames, where they are permitted, and a timer per thread (ctimer)
+     * elsewhere. */
     if (events & JVM_EVENT_CPU) buf_printf(text, ",event=cpu,interval=%.0f", cpu_s * 1e9);
     if (events & JVM_EVENT_WALL) buf_printf(text, ",wall=%.0f", wall_s * 1e9);
     if (events & (JVM_EVENT_ALLOC | JVM_EVENT_LIVE))
         buf_printf(text, ",alloc=%llu", (unsigned long long)alloc);
     if (events & JVM_EVENT_LIVE) buf_str(text, ",live");
     if (events & JVM_EVENT_LOCK) buf_printf(text, ",lock=%.0f", lock_s * 1e9);
-    /* Without the frees: each one would be recorded, and a busy allocator would be slowed down by half. */
+    /* nofree: every free would be recorded too, which slows a busy allocator down by half. */
     if (events & JVM_EVENT_NATIVEMEM)
         buf_printf(text, ",nativemem=%llu,nofree", (unsigned long long)nativemem);
     if (events & JVM_EVENT_NATIVELOCK) buf_printf(text, ",nativelock=%.0f", lock_s * 1e9);
@@ -368,37 +374,35 @@ int jvm_asprof_start(struct jvm_asprof *as, const struct jvm_collect_options *o,
     int result = 0, rc = is_running(as, &running, err);
     if (rc < 0) return rc;
     char log[300];
-    if (running && writes_to(as->proc, NULL)) { /* of a procprof that was killed: nobody waits for it */
+    if (running && writes_to(as->proc, NULL)) { /* the session of a procprof that was killed */
         if ((rc = command(as, "stop" NO_LOG, &result, err)) < 0) return rc;
         if ((rc = is_running(as, &running, err)) < 0) return rc;
     }
     if (running)
-        return err_set(
-            err, ERR_BUSY,
-            "the JVM %d is being profiled by somebody else; that session is left alone; try again later",
-            (int)as->proc->pid);
+        return err_set(err, ERR_BUSY,
+                       "another tool is profiling JVM %d; its session is left alone; try again later",
+                       (int)as->proc->pid);
     struct buf text = {0};
-    buf_printf(&text, "start,quiet,loglevel=error,log=%s/log,cstack=vm", as->ws->seen);
+    buf_printf(&text, "start,quiet,loglevel=error,log=%s/log,cstack=vm", as->ws->jvm_path);
     add_events(&text, o);
     double duration_s = o->duration_s > 0 ? o->duration_s : 30;
-    /* A chunk is closed every few seconds: what was closed is readable even when the JVM dies. And should we
-     * die, it ends itself. */
+    /* A chunk is closed every few seconds and stays readable when the JVM dies. The timeout ends the session
+     * if procprof dies. */
     buf_printf(
         &text, ",jstackdepth=%u,memlimit=%lluk,jfr,jfropts=2,chunktime=%ds,timeout=%ds,file=%s/%s",
         o->jstack_depth ? o->jstack_depth : 2048,
         (unsigned long long)((o->memory_limit_bytes ? o->memory_limit_bytes : (uint64_t)256 << 20) >> 10),
-        duration_s <= 60 ? 5 : 10, (int)duration_s + 120, as->ws->seen, file);
+        duration_s <= 60 ? 5 : 10, (int)duration_s + 120, as->ws->jvm_path, file);
     rc = command(as, buf_cstr(&text), &result, err);
     buf_free(&text);
-    take_text(as, "log", log, sizeof log);
+    read_answer(as, "log", log, sizeof log);
     if (rc < 0) return rc;
     bool ignored;
-    if (result) (void)is_running(as, &ignored, NULL); /* so that it lets go of the log */
+    if (result) (void)is_running(as, &ignored, NULL); /* makes the library close the log file */
     if (result && strstr(log, "already"))
-        return err_set(
-            err, ERR_BUSY,
-            "the JVM %d is being profiled by somebody else; that session is left alone; try again later",
-            (int)as->proc->pid);
+        return err_set(err, ERR_BUSY,
+                       "another tool is profiling JVM %d; its session is left alone; try again later",
+                       (int)as->proc->pid);
     if (result)
         return err_set(err, ERR_UNSUPPORTED, "async-profiler did not start in JVM %d (code %d): %.200s",
                        (int)as->proc->pid, result, *log ? log : "it gave no reason");
@@ -410,10 +414,10 @@ int jvm_asprof_stop(struct jvm_asprof *as, const char *file, const struct jvm_at
 {
     char path[200];
     int result = 0;
-    snprintf(path, sizeof path, "%s/%s", as->ws->seen, file);
+    snprintf(path, sizeof path, "%s/%s", as->ws->jvm_path, file);
     if (!writes_to(as->proc, path))
-        return 0; /* stopped by itself or by somebody: what runs now, if anything, is not ours */
-    snprintf(path, sizeof path, "stop" NO_LOG ",file=%s/%s", as->ws->seen, file);
+        return 0; /* our session has ended already; a session that runs now is not ours */
+    snprintf(path, sizeof path, "stop" NO_LOG ",file=%s/%s", as->ws->jvm_path, file);
     as->attach = *attach;
     int rc = command(as, path, &result, err);
     if (rc == 0 && result)

@@ -1,9 +1,13 @@
 /* jvm_attach.c - see jvm_attach.h.
  *
- * Framing, version 1 (all JDKs):   "1" NUL command NUL arg NUL arg NUL arg NUL               arguments of at
- * most 1024 bytes Framing, version 2 (JDK 24 on):  "2" NUL size-of-the-rest NUL command NUL (arg NUL)... at
- * most 256 KB The answer to both: a decimal number, a newline, text until the JVM closes. A version 1
- * argument that is too long is answered by closing the connection without a word, so it is never sent.
+ * - A request of version 1 (all JDKs) is "1" NUL command NUL arg NUL arg NUL arg NUL, with arguments of at
+ * most 1024 bytes.
+ * - A request of version 2 (JDK 24 and newer) is "2" NUL size-of-the-rest NUL command NUL (arg NUL)..., at
+ * most 256 KB.
+ * - The reply to both is a decimal number, a newline, and text until the JVM closes the connection.
+ *
+ * A JVM answers a version 1 argument that is too long by closing the connection without a reply, so such an
+ * argument is never sent.
  */
 #include "collect/jvm_attach.h"
 
@@ -51,8 +55,8 @@ static int out_of_time(struct attach *a, const char *doing)
                    a->timeout_s, doing);
 }
 
-/* 0 to go on; otherwise the reason is set. */
-static int may_go_on(struct attach *a, const char *doing)
+/* 0 while there is time; otherwise the error says why the call ends. */
+static int check_time(struct attach *a, const char *doing)
 {
     if (a->options->is_cancelled && a->options->is_cancelled(a->options->context))
         return err_set(a->err, ERR_TIMEOUT, "stopped while %s", doing);
@@ -69,14 +73,14 @@ static int wait_fd(struct attach *a, int fd, short events, const char *doing)
         int64_t left_ms = (a->deadline_ns - clock_monotonic_ns()) / 1000000;
         int n = poll(&p, 1, left_ms > 50 ? 50 : left_ms > 0 ? (int)left_ms : 0);
         if (n > 0) return 0;
-        int rc = may_go_on(a, doing);
+        int rc = check_time(a, doing);
         if (rc < 0) return rc;
     }
 }
 
-/* ---- the way in ---- */
+/* ---- the attach socket ---- */
 
-/* 0 and *ret_fd, 1 when nobody listens there (the listener has to be asked for), or the reason. */
+/* Returns 0 and *ret_fd, 1 when the JVM does not listen yet, or an error. */
 static int try_connect(struct attach *a, int *ret_fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -88,31 +92,32 @@ static int try_connect(struct attach *a, int *ret_fd)
     for (;;) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0) return err_errno(a->err, errno, "cannot make a socket");
-        struct jvm_identity old = jvm_become(a->proc);
+        struct jvm_identity old = jvm_identity_assume(a->proc);
         int rc = connect(fd, (struct sockaddr *)&address, sizeof address), why = errno;
-        jvm_become_again(old);
-        if (rc < 0 &&
-            (why == EACCES || why == EPERM)) /* their view of /proc may be closed to them: as ourselves */
+        jvm_identity_restore(old);
+        /* The JVM's user may be forbidden to go through /proc/PID/root: try again as ourselves. */
+        if (rc < 0 && (why == EACCES || why == EPERM))
             rc = connect(fd, (struct sockaddr *)&address, sizeof address), why = errno;
         if (rc == 0) {
             *ret_fd = fd;
             return 0;
         }
         close(fd);
-        if (why == ENOENT || why == ECONNREFUSED) return 1; /* none yet, or left by a JVM that is gone */
+        if (why == ENOENT || why == ECONNREFUSED)
+            return 1; /* there is no socket, or an ended JVM left it behind */
         if (why == EACCES || why == EPERM)
             return err_set(a->err, ERR_DENIED,
                            "process %d belongs to user %u; only that user or root may attach to it",
                            (int)a->proc->pid, (unsigned)a->proc->euid);
         if (why != EAGAIN && why != EINTR)
             return err_errno(a->err, why, "cannot connect to %s", address.sun_path);
-        clock_sleep_ns(20000000); /* its queue is full: other tools are attaching too */
-        rc = may_go_on(a, "waiting for a place in the JVM's attach queue");
+        clock_sleep_ns(20000000); /* the JVM's queue is full: other tools are attaching too */
+        rc = check_time(a, "waiting for a place in the JVM's attach queue");
         if (rc < 0) return rc;
     }
 }
 
-/* Opens or makes the file; the descriptor, or -errno. */
+/* Opens or creates the file. Returns the descriptor, or -errno. */
 static int open_trigger(const char *path)
 {
     int fd = open(path, O_CREAT | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -124,9 +129,9 @@ struct trigger {
     int fd; /* holds the lock */
 };
 
-/* Makes the file that tells the JVM why it gets SIGQUIT. The JVM looks in its working directory, then in
- * /tmp, and wants it owned by itself or by root. /tmp first: the socket will be there too, and nothing passes
- * through the server's own directory. */
+/* Creates the file that makes the JVM treat SIGQUIT as a request to attach. The JVM looks for it in its
+ * working directory and then in /tmp, and accepts it only if its own user or root owns it. We try /tmp first,
+ * where the socket will be too, and leave the server's own directory alone. */
 static int place_trigger(struct attach *a, struct trigger *ret_trigger)
 {
     int why = 0;
@@ -136,9 +141,9 @@ static int place_trigger(struct attach *a, struct trigger *ret_trigger)
             snprintf(path.text, sizeof path.text, "/proc/%d/cwd/.attach_pid%d", (int)a->proc->pid,
                      (int)a->proc->ns_pid);
         for (int again = 0; again < 2; again++) {
-            struct jvm_identity old = jvm_become(a->proc);
+            struct jvm_identity old = jvm_identity_assume(a->proc);
             int fd = open_trigger(path.text);
-            jvm_become_again(old);
+            jvm_identity_restore(old);
             if (fd == -EACCES || fd == -EPERM) fd = open_trigger(path.text);
             struct stat st;
             if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -149,23 +154,24 @@ static int place_trigger(struct attach *a, struct trigger *ret_trigger)
             why = fd < 0 ? -fd : EEXIST;
             if (fd >= 0) close(fd);
             if (why != EEXIST && why != ELOOP) break;
-            unlink(path.text); /* left behind with a wrong owner: the JVM would not believe it */
+            unlink(path.text); /* it has the wrong owner, and the JVM would ignore it */
         }
     }
     return err_errno(a->err, why, "cannot make /tmp/.attach_pid%d where the JVM %d would look for it",
                      (int)a->proc->ns_pid, (int)a->proc->pid);
 }
 
-/* One client at a time wakes the JVM. Without this, one could remove the file between the other's file and
- * its signal, and the JVM would take the signal for a wish to see a thread dump. 0 with the lock held, or the
- * reason. */
+/* Creates the file and locks it. Several threads or processes of procprof may attach to the same JVM. They
+ * share the file. Without the lock, one of them could remove the file after another has created it and before
+ * it sends SIGQUIT, and the JVM would print a thread dump into its log. The lock lets one of them at a time
+ * create the file, send the signal and remove the file. */
 static int lock_trigger(struct attach *a, struct trigger *ret_trigger)
 {
     for (;;) {
         int rc = place_trigger(a, ret_trigger);
         if (rc < 0) return rc;
         while (flock(ret_trigger->fd, LOCK_EX | LOCK_NB) < 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
-            if ((rc = may_go_on(a, "waiting for another tool that attaches to it")) < 0) {
+            if ((rc = check_time(a, "waiting for another tool that attaches to it")) < 0) {
                 close(ret_trigger->fd);
                 return rc;
             }
@@ -173,41 +179,43 @@ static int lock_trigger(struct attach *a, struct trigger *ret_trigger)
         }
         struct stat st;
         if (fstat(ret_trigger->fd, &st) < 0 || st.st_nlink > 0) return 0;
-        close(ret_trigger->fd); /* the one before us took it away: again with a new one */
+        close(ret_trigger->fd); /* the previous holder of the lock removed this file: create a new one */
     }
 }
 
-/* JVMs that got SIGQUIT and opened no socket: attaching is switched off in them in a way we do not see, and
- * each signal is a thread dump in their log. Not for ever: a pause of a minute looks the same. */
-enum { N_SILENT = 64, SILENT_S = 3600, MIN_SILENCE_S = 5 };
+/* JVMs that did not open their socket after SIGQUIT. Attaching is switched off in them in a way that we
+ * cannot see, and every further signal would be a thread dump in their log. They are remembered for an hour
+ * only, because a JVM that pauses for a minute behaves the same. */
+enum { N_UNRESPONSIVE = 64, UNRESPONSIVE_S = 3600, MIN_UNRESPONSIVE_S = 5 };
 static struct {
     pthread_mutex_t lock;
     struct {
         pid_t pid;
         uint64_t start_ticks;
         int64_t until_ns; /* monotonic */
-    } all[N_SILENT];
-    unsigned n_seen; /* the oldest makes place */
-} silent = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    } all[N_UNRESPONSIVE];
+    unsigned n_seen; /* a new entry replaces the oldest one */
+} unresponsive = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void remember_silent(const struct jvm_proc *proc)
+static void remember_unresponsive(const struct jvm_proc *proc)
 {
-    pthread_mutex_lock(&silent.lock);
-    unsigned at = silent.n_seen++ % N_SILENT;
-    silent.all[at].pid = proc->pid;
-    silent.all[at].start_ticks = proc->start_ticks;
-    silent.all[at].until_ns = clock_monotonic_ns() + SILENT_S * (int64_t)1000000000;
-    pthread_mutex_unlock(&silent.lock);
+    pthread_mutex_lock(&unresponsive.lock);
+    unsigned at = unresponsive.n_seen++ % N_UNRESPONSIVE;
+    unresponsive.all[at].pid = proc->pid;
+    unresponsive.all[at].start_ticks = proc->start_ticks;
+    unresponsive.all[at].until_ns = clock_monotonic_ns() + UNRESPONSIVE_S * (int64_t)1000000000;
+    pthread_mutex_unlock(&unresponsive.lock);
 }
 
-static bool was_silent(const struct jvm_proc *proc)
+static bool was_unresponsive(const struct jvm_proc *proc)
 {
     bool found = false;
-    pthread_mutex_lock(&silent.lock);
-    for (unsigned i = 0; i < N_SILENT; i++)
-        found |= silent.all[i].pid == proc->pid && silent.all[i].start_ticks == proc->start_ticks &&
-                 silent.all[i].until_ns > clock_monotonic_ns();
-    pthread_mutex_unlock(&silent.lock);
+    pthread_mutex_lock(&unresponsive.lock);
+    for (unsigned i = 0; i < N_UNRESPONSIVE; i++)
+        found |= unresponsive.all[i].pid == proc->pid &&
+                 unresponsive.all[i].start_ticks == proc->start_ticks &&
+                 unresponsive.all[i].until_ns > clock_monotonic_ns();
+    pthread_mutex_unlock(&unresponsive.lock);
     return found;
 }
 
@@ -219,63 +227,66 @@ static int check_may_signal(struct attach *a, struct jvm_proc *now)
         return err_set(a->err, ERR_NOT_FOUND, "process %d has ended", (int)a->proc->pid);
     if ((rc = jvm_proc_check_jvm(now, a->err)) < 0) return rc;
     if (jvm_proc_option(now->pid, "-XX:+DisableAttachMechanism", NULL, 0))
-        return err_set(
-            a->err, ERR_DENIED,
-            "the JVM %d was started with -XX:+DisableAttachMechanism; restart it without to profile it",
-            (int)now->pid);
-    if (was_silent(now))
         return err_set(a->err, ERR_DENIED,
-                       "the JVM %d did not answer SIGQUIT before (is attaching switched off, by a file of "
-                       "arguments?); it is not signalled again within an hour",
+                       "the JVM %d was started with -XX:+DisableAttachMechanism; restart it without this "
+                       "option to profile it",
+                       (int)now->pid);
+    if (was_unresponsive(now))
+        return err_set(a->err, ERR_DENIED,
+                       "the JVM %d did not answer SIGQUIT before (attaching may be switched off in a file of "
+                       "arguments); it gets no other signal for an hour",
                        (int)now->pid);
     return 0;
 }
 
-/* Waits for the socket once the JVM was signalled. */
+/* Waits for the socket after the JVM was signalled. */
 static int wait_for_listener(struct attach *a, int *ret_fd)
 {
     int64_t step_ns = 1000000, begin_ns = clock_monotonic_ns();
     int rc;
     while ((rc = try_connect(a, ret_fd)) == 1) {
-        if ((rc = may_go_on(a, "opening its attach socket")) < 0) break;
+        if ((rc = check_time(a, "opening its attach socket")) < 0) break;
         clock_sleep_ns(step_ns);
         if (step_ns < 50000000) step_ns *= 2;
     }
     struct jvm_proc now;
     int64_t now_ns = clock_monotonic_ns();
-    bool had_time = now_ns >= a->deadline_ns && now_ns - begin_ns >= MIN_SILENCE_S * (int64_t)1000000000;
+    bool had_time = now_ns >= a->deadline_ns && now_ns - begin_ns >= MIN_UNRESPONSIVE_S * (int64_t)1000000000;
     if (rc == ERR_TIMEOUT && had_time && jvm_proc_read(a->proc->pid, &now, NULL) == 0 && now.state != 'T' &&
         now.state != 't')
-        remember_silent(&now);
+        remember_unresponsive(&now);
     return rc;
 }
 
-/* Asks the JVM to open its socket, and waits for it. */
+/* Makes the JVM open its socket, and connects to it. */
 static int wake_listener(struct attach *a, int *ret_fd)
 {
     struct jvm_proc now;
     int rc = check_may_signal(a, &now);
-    /* A stopped process would keep the signal for later, when the file is gone: it would print a thread dump
-     * then. And a JVM that is just starting has no handler yet. Both may change within our time. */
+    /* A stopped process would receive the signal only when it continues; by then the file is gone, and the
+     * JVM would print a thread dump. A JVM that is just starting has no handler yet and would be killed. Both
+     * may change before the deadline, so we wait. */
     while (rc == 0 && (now.state == 'T' || now.state == 't' || !now.catches_quit)) {
         if (clock_monotonic_ns() >= a->deadline_ns && !now.catches_quit && now.state != 'T' &&
             now.state != 't')
             return err_set(a->err, ERR_TIMEOUT,
-                           "process %d has libjvm but does not handle SIGQUIT (started with -Xrs, or not up "
-                           "yet); it was left alone",
+                           "process %d has libjvm but does not handle SIGQUIT (started with -Xrs, or still "
+                           "starting), so it was sent no signal",
                            (int)now.pid);
-        if ((rc = may_go_on(a, "waiting for it to run")) < 0) return rc;
+        if ((rc = check_time(a, "waiting for it to run")) < 0) return rc;
         clock_sleep_ns(20000000);
         rc = check_may_signal(a, &now);
     }
     if (rc < 0) return rc;
     struct trigger trigger;
     if ((rc = lock_trigger(a, &trigger)) < 0) return rc;
-    rc = try_connect(a, ret_fd); /* the one before us may have opened it */
+    rc = try_connect(a, ret_fd); /* the previous holder of the lock may have made the JVM open it */
     if (rc == 1 && kill(now.pid, SIGQUIT) < 0) {
-        rc = errno == EPERM ? err_set(a->err, ERR_DENIED, "may not signal process %d: it belongs to user %u",
-                                      (int)now.pid, (unsigned)now.euid)
-                            : err_errno(a->err, errno, "cannot signal process %d", (int)now.pid);
+        rc = errno == EPERM
+                 ? err_set(a->err, ERR_DENIED,
+                           "cannot signal process %d: it belongs to user %u; run as that user or root",
+                           (int)now.pid, (unsigned)now.euid)
+                 : err_errno(a->err, errno, "cannot signal process %d", (int)now.pid);
     } else if (rc == 1) {
         rc = wait_for_listener(a, ret_fd);
     }
@@ -306,7 +317,7 @@ static int exchange(struct attach *a, const struct buf *request, struct buf *rep
         else if (errno == EAGAIN)
             rc = wait_fd(a, fd, POLLOUT, "sending the command");
         else if (errno != EINTR)
-            break; /* closed early: the answer, if any, tells more */
+            break; /* the JVM closed the connection; its reply, if any, says why */
     }
     while (rc == 0) {
         buf_reserve(reply, 65536);
@@ -335,14 +346,14 @@ static int exchange(struct attach *a, const struct buf *request, struct buf *rep
     return rc;
 }
 
-/* Takes "number newline" off the front of the reply. */
+/* Removes the number and the newline from the front of the reply. */
 static int split_result(struct attach *a, struct buf *reply, int *ret_result)
 {
     const char *text = buf_cstr(reply), *newline = strchr(text, '\n');
     char *end;
     long result = strtol(text, &end, 10);
     if (end == text || (*end && *end != '\n'))
-        return err_set(a->err, ERR_INPUT, "the JVM %d answered \"%.40s\" where a number was due",
+        return err_set(a->err, ERR_INPUT, "the JVM %d answered \"%.40s\" instead of a result code",
                        (int)a->proc->pid, text);
     size_t n_head = newline ? (size_t)(newline - text) + 1 : reply->len;
     memmove(reply->data, reply->data + n_head, reply->len - n_head);
@@ -378,12 +389,12 @@ static int send_v2(struct attach *a, const char *command, const char *const *arg
     if (rc < 0) return rc;
     if (number < 2)
         return err_set(a->err, ERR_LIMIT,
-                       "the JVM %d takes arguments of at most %d bytes (longer ones need JDK 24)",
+                       "the JVM %d accepts arguments of at most %d bytes; longer ones need JDK 24",
                        (int)a->proc->pid, JVM_MAX_ARGUMENT_BYTES);
     add_word(&rest, command);
     for (size_t i = 0; i < n_arguments; i++) add_word(&rest, arguments[i]);
     if (rest.len > MAX_V2_BYTES) {
-        rc = err_set(a->err, ERR_LIMIT, "a command of %zu bytes; JVMs take at most %d", rest.len,
+        rc = err_set(a->err, ERR_LIMIT, "the command has %zu bytes; JVMs accept at most %d", rest.len,
                      MAX_V2_BYTES);
     } else {
         char size[24];
@@ -424,7 +435,7 @@ int jvm_jcmd(const struct jvm_proc *proc, const char *command, const struct jvm_
     bool is_early = !strncmp(text, "Unknown diagnostic command", 26) && jvm_proc_is_young(proc);
     return err_set(err, is_early ? ERR_BUSY : ERR_INPUT, "the JVM %d refused '%.80s': %.*s%s", (int)proc->pid,
                    command, (int)strcspn(text, "\n"), *text ? text : "it gave no reason",
-                   is_early ? " (it was started just now and may not be ready yet: try again in a moment)"
+                   is_early ? " (it was started just now and may not be ready yet; try again in a moment)"
                             : "");
 }
 
@@ -435,8 +446,8 @@ int jvm_load_agent(const struct jvm_proc *proc, const char *path, const char *ag
     struct buf reply = {0};
     int result = 0, rc = jvm_attach(proc, "load", arguments, 3, options, &reply, &result, err);
     const char *text = buf_cstr(&reply);
-    /* JDK 8 answers the agent's number in a line of its own, 9 and later "return code: N"; from 21 on a
-     * library that cannot be loaded is result 0 and a sentence instead. */
+    /* JDK 8 writes the agent's return value on a line of its own, JDK 9 and newer write "return code: N".
+     * From JDK 21 on, a library that cannot be loaded gives result 0 and a sentence. */
     if (rc == 0 && !strncmp(text, "return code: ", 13))
         *ret_result = atoi(text + 13);
     else if (rc == 0 && *text >= '0' && *text <= '9')

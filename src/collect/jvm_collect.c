@@ -15,9 +15,9 @@
 #define RECORDING "recording.jfr"
 enum {
     DUMP_EVERY_S = 20,
-    ASPROF_STOP_S = 60,    /* it closes its last part */
-    FLIGHT_STOP_S = 180,   /* it walks its heap of records: on a busy machine that takes its time */
-    CANCELLED_STOP_S = 10, /* the time for either once somebody wants it to end */
+    ASPROF_STOP_S = 60,    /* async-profiler closes its last chunk */
+    FLIGHT_STOP_S = 180,   /* the flight recorder goes through all its records, slowly on a busy machine */
+    CANCELLED_STOP_S = 10, /* the limit for either after a cancellation */
 };
 
 int jvm_events_parse(const char *text, unsigned *ret_events, struct err *err)
@@ -42,7 +42,7 @@ int jvm_events_parse(const char *text, unsigned *ret_events, struct err *err)
         if (i == n_names)
             return err_set(
                 err, ERR_INPUT,
-                "there is no event '%.*s'; events are cpu, alloc, lock, wall, live, nativemem, nativelock",
+                "unknown event '%.*s'; events are cpu, alloc, lock, wall, live, nativemem, nativelock",
                 (int)(n < 40 ? n : 40), at);
         events |= names[i].event;
         at += n;
@@ -50,7 +50,7 @@ int jvm_events_parse(const char *text, unsigned *ret_events, struct err *err)
     }
     if (!events)
         return err_set(err, ERR_INPUT,
-                       "no event is named; events are cpu, alloc, lock, wall, live, nativemem, nativelock");
+                       "no event is given; events are cpu, alloc, lock, wall, live, nativemem, nativelock");
     *ret_events = events;
     return 0;
 }
@@ -66,8 +66,7 @@ int jvm_engine_parse(const char *text, enum jvm_engine *ret_engine, struct err *
                    {"jfr", JVM_ENGINE_FLIGHT_RECORDER}};
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
         if (!strcmp(text, engines[i].name)) return *ret_engine = engines[i].engine, 0;
-    return err_set(err, ERR_INPUT, "there is no engine '%.40s'; engines are auto, async-profiler and jfr",
-                   text);
+    return err_set(err, ERR_INPUT, "unknown engine '%.40s'; engines are auto, async-profiler and jfr", text);
 }
 
 struct capture {
@@ -77,14 +76,14 @@ struct capture {
     struct jvm_workspace ws;
     struct jvm_asprof as;
     struct jvm_flight flight;
-    char newest[32]; /* the file of the workspace that holds most */
+    char newest[32]; /* the latest recording in the workspace; "": there is none */
     struct jvm_crash crash;
-    int64_t cancelled_ns; /* monotonic: when that was seen while stopping; 0: not yet */
-    bool still_records;   /* the flight recorder, into the workspace */
+    int64_t cancelled_ns; /* monotonic: when a cancellation was noticed while stopping; 0: not yet */
+    bool still_records;   /* the flight recorder could not be stopped and writes to the workspace */
     struct jvm_collected *ret;
 };
 
-static void tell(struct capture *c, double elapsed_s, const char *doing)
+static void report_progress(struct capture *c, double elapsed_s, const char *doing)
 {
     if (c->o->progress) c->o->progress(c->o->context, elapsed_s, c->duration_s, doing);
 }
@@ -94,7 +93,8 @@ static bool is_cancelled(const struct capture *c)
     return c->o->is_cancelled && c->o->is_cancelled(c->o->context);
 }
 
-/* While stopping: who cancels wants what there is, so the JVM gets some seconds to close it, and no more. */
+/* Cancellation while stopping. The user still wants what was recorded, so the JVM gets CANCELLED_STOP_S
+ * seconds to close the recording. */
 static bool has_waited_enough(void *context)
 {
     struct capture *c = context;
@@ -104,7 +104,7 @@ static bool has_waited_enough(void *context)
     return now - c->cancelled_ns >= CANCELLED_STOP_S * (int64_t)1000000000;
 }
 
-/* Until the time is over, somebody wants it to end, or the JVM does. */
+/* Waits until the time is over, the capture is cancelled or the JVM ends. */
 static void wait_for_end(struct capture *c)
 {
     int64_t begin = clock_monotonic_ns(), end = begin + (int64_t)(c->duration_s * 1e9);
@@ -118,17 +118,17 @@ static void wait_for_end(struct capture *c)
             c->ret->was_cancelled = true;
             return;
         }
-        tell(c, (double)(now - begin) / 1e9, "sampling");
+        report_progress(c, (double)(now - begin) / 1e9, "sampling");
         if (c->ret->by_flight_recorder && now >= next_dump) {
-            (void)jvm_flight_dump(&c->flight, c->newest, NULL); /* for the case that the JVM dies */
+            (void)jvm_flight_dump(&c->flight, c->newest, NULL); /* kept in case the JVM dies */
             next_dump = clock_monotonic_ns() + DUMP_EVERY_S * (int64_t)1000000000;
         }
         clock_sleep_ns(end - now < 50000000 ? end - now : 50000000);
     }
-    tell(c, c->duration_s, "reading");
+    report_progress(c, c->duration_s, "reading");
 }
 
-/* The JVM's last words, if it left any. */
+/* The JVM has died: notes where its crash report is, or that there is none. */
 static void look_for_crash_report(struct capture *c)
 {
     char path[300];
@@ -136,7 +136,7 @@ static void look_for_crash_report(struct capture *c)
     c->ret->jvm_crashed = jvm_crash_find(&c->crash, c->ret->start_ns, path, sizeof path, &in_profiler);
     if (c->ret->jvm_crashed)
         snprintf(c->ret->note, sizeof c->ret->note,
-                 "the JVM crashed while it was profiled%s; its report is %.250s",
+                 "the JVM crashed while it was profiled%s; its crash report is %.250s",
                  in_profiler ? ", in async-profiler: use --engine jfr for it" : "", path);
     else
         snprintf(c->ret->note, sizeof c->ret->note,
@@ -155,13 +155,13 @@ static int start(struct capture *c, struct err *err)
             rc = jvm_asprof_start(&c->as, c->o, RECORDING, &why);
         }
         if (rc == 0) return 0;
-        if (rc == ERR_TIMEOUT) { /* or cancelled: it may have begun all the same */
+        if (rc == ERR_TIMEOUT) { /* timed out or cancelled: the session may have begun all the same */
             struct jvm_attach_options attach = {.timeout_s = CANCELLED_STOP_S};
             (void)jvm_asprof_stop(&c->as, RECORDING, &attach, NULL);
         }
         jvm_asprof_close(&c->as);
-        /* Only where it cannot work; a JVM that is busy, stopped or not ours would not be better off with the
-         * other. */
+        /* The flight recorder is the second choice only where async-profiler cannot work. A JVM that is busy,
+         * stopped or of another user would refuse both. */
         if (rc != ERR_UNSUPPORTED || c->o->engine == JVM_ENGINE_ASYNC_PROFILER) {
             if (err) *err = why;
             return rc;
@@ -202,8 +202,8 @@ static int read_recording(struct capture *c, struct err *err)
     return rc;
 }
 
-/* Stops it and takes what there is. A JVM that has died, hangs or is stopped has closed parts before: they
- * are the profile then, and a sentence says so. Only when there is none, it is a failure. */
+/* Stops the recording and reads it. If the JVM has died, hangs or is stopped, the profile consists of the
+ * chunks that it closed before, and the note says so. It is a failure only when there is no chunk. */
 static int end(struct capture *c, struct err *err)
 {
     struct err stop_err = {0};
@@ -221,7 +221,7 @@ static int end(struct capture *c, struct err *err)
     c->still_records = stopped < 0 && !c->ret->jvm_died && c->ret->by_flight_recorder;
     int rc = read_recording(c, err);
     if (rc < 0 && stopped < 0 && !c->ret->jvm_died) {
-        *err = stop_err; /* the reason why there is nothing */
+        *err = stop_err; /* why there is no recording */
         rc = stopped;
     }
     return rc;
@@ -238,7 +238,7 @@ int jvm_collect(const struct jvm_proc *proc, const struct jvm_collect_options *o
     c.duration_s = c.o->duration_s > 0 ? c.o->duration_s : 30;
     int rc = jvm_proc_check_jvm(proc, err);
     if (rc < 0) return rc;
-    tell(&c, 0, "attaching");
+    report_progress(&c, 0, "attaching");
     if (jvm_flight_end_abandoned(proc, c.o) == 0) jvm_workspace_sweep(proc);
     if ((rc = jvm_workspace_open(proc, &c.ws, err)) < 0) return rc;
     jvm_crash_open(proc, &c.crash);

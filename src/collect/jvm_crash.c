@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* path: as the JVM sees it; outside: its folder for us. */
+/* path is the report's path as the JVM sees it; outside is its folder as we see it. */
 static void add_place(struct jvm_crash *crash, const char *path, const char *outside)
 {
     int fd = open(outside, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -17,7 +17,7 @@ static void add_place(struct jvm_crash *crash, const char *path, const char *out
     snprintf(place->path, sizeof place->path, "%s", path);
 }
 
-/* %p is the pid, %% a percent sign. */
+/* Replaces %p by the pid and %% by a percent sign. */
 static void expand(const char *pattern, pid_t pid, char *into, size_t size)
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ bool jvm_crash_find(const struct jvm_crash *crash, int64_t since_wall_ns, char *
         found = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
                 (int64_t)st.st_mtim.tv_sec * 1000000000 >= since_wall_ns - 1000000000;
         if (found) {
-            char head[4096]; /* names the library of the frame that crashed */
+            char head[4096]; /* the part that names the library which crashed */
             ssize_t n = pread(fd, head, sizeof head, 0);
             size_t len = n > 0 ? (size_t)n : 0;
             *ret_in_profiler = memmem(head, len, "asyncProfiler", 13) != NULL ||

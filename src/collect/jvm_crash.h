@@ -1,5 +1,5 @@
-/* jvm_crash.h - the report that a JVM leaves when it crashes (hs_err_pidN.log): where it would be is found
- * out while the JVM lives, for afterwards the way into its world is gone. */
+/* jvm_crash.h - finds the report that a JVM writes when it crashes (hs_err_pidN.log). The folders are opened
+ * while the JVM lives, because /proc/PID/root is gone afterwards. */
 #ifndef COLLECT_JVM_CRASH_H
 #define COLLECT_JVM_CRASH_H
 
@@ -13,11 +13,12 @@ struct jvm_crash {
     size_t n_places;
 };
 
-/* Where -XX:ErrorFile says, the JVM's working directory, its /tmp. */
+/* Opens the places of a report: the one of -XX:ErrorFile, the JVM's working directory, its /tmp. */
 void jvm_crash_open(const struct jvm_proc *proc, struct jvm_crash *ret);
 void jvm_crash_close(struct jvm_crash *crash);
 
-/* Is there a report written since then? in_profiler: it was async-profiler's code that crashed. */
+/* Whether there is a report written since that time; its path goes to ret_path. *ret_in_profiler says whether
+ * async-profiler's code crashed. */
 bool jvm_crash_find(const struct jvm_crash *crash, int64_t since_wall_ns, char *ret_path, size_t path_size,
                     bool *ret_in_profiler);
 

@@ -28,7 +28,7 @@ void jvm_list_all(struct jvm_list *list)
         if (jvm_proc_read((pid_t)pid, &info.proc, NULL) < 0) continue;
         int rc = jvm_proc_check_jvm(&info.proc, NULL);
         if (rc == ERR_DENIED && geteuid() != 0 && info.proc.euid != geteuid())
-            list->n_unreadable++; /* root may be refused too, in a container: those are not somebody else's */
+            list->n_unreadable++; /* not for root, which can be refused inside a container */
         if (rc < 0) continue;
         jvm_proc_about(&info.proc, &info.about);
         *VEC_PUSH(list->items, list->n_items, list->cap_items) = info;
@@ -45,7 +45,7 @@ void jvm_list_free(struct jvm_list *list)
 
 /* ---- ports ---- */
 
-/* The inodes of the listening sockets of the process's network namespace, each with its port. */
+/* Adds the inodes of all listening sockets in the process's network namespace, each with its port. */
 static void add_listeners(pid_t pid, const char *table, struct idmap *port_of_inode)
 {
     char path[64], line[512];
@@ -114,7 +114,7 @@ int jvm_find(const char *target, struct jvm_proc *ret_proc, struct err *err)
     int64_t number;
     bool is_number = text_to_int(target[0] == ':' ? target + 1 : target, 1, INT32_MAX, &number);
     if (target[0] == ':' && (!is_number || number > 65535))
-        return err_set(err, ERR_INPUT, "'%s' is not a port (:8030)", target);
+        return err_set(err, ERR_INPUT, "'%s' is not a port; write it like :8030", target);
     if (target[0] != ':' && is_number) {
         int rc = jvm_proc_read((pid_t)number, ret_proc, err);
         return rc < 0 ? rc : jvm_proc_check_jvm(ret_proc, err);
@@ -135,11 +135,11 @@ int jvm_find(const char *target, struct jvm_proc *ret_proc, struct err *err)
     jvm_list_free(&list);
     int rc = 0;
     if (n_found > 1)
-        rc = err_set(err, ERR_INPUT, "'%s' fits %zu JVMs (%.200s); give a pid", target, n_found,
+        rc = err_set(err, ERR_INPUT, "'%s' matches %zu JVMs (%.200s); give a pid", target, n_found,
                      buf_cstr(&found));
     buf_free(&found);
     if (n_found) return rc;
-    return err_set(err, ERR_NOT_FOUND, "no JVM fits '%s' (%zu JVM%s seen%s); 'procprof jvm list' shows them",
-                   target, n_all, n_all == 1 ? "" : "s",
-                   n_unreadable ? ", some processes belong to other users" : "");
+    return err_set(err, ERR_NOT_FOUND,
+                   "no JVM matches '%s' (%zu JVM%s found%s); 'procprof jvm list' shows all", target, n_all,
+                   n_all == 1 ? "" : "s", n_unreadable ? ", some processes belong to other users" : "");
 }

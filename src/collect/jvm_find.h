@@ -1,5 +1,4 @@
-/* jvm_find.h - the JVMs of this host: all of them, by main class, by a port they listen on. Looks only,
- * touches nothing. */
+/* jvm_find.h - finds the JVMs of this host: all, by main class, or by a port. It only reads /proc. */
 #ifndef COLLECT_JVM_FIND_H
 #define COLLECT_JVM_FIND_H
 
@@ -10,7 +9,7 @@ struct jvm_info {
     struct jvm_about about;
 };
 
-struct jvm_list { /* all zero: empty; by pid */
+struct jvm_list { /* sorted by pid; all zero: empty */
     struct jvm_info *items;
     size_t n_items, cap_items;
     size_t n_unreadable; /* processes of other users that might be JVMs */
@@ -19,12 +18,13 @@ struct jvm_list { /* all zero: empty; by pid */
 void jvm_list_all(struct jvm_list *list);
 void jvm_list_free(struct jvm_list *list);
 
-/* target: a pid ("4711"), a port the JVM listens on (":8030"), or a part of its main class or jar
- * ("StarRocksFE"). ERR_NOT_FOUND when there is none, ERR_INPUT naming the candidates when there are several.
- */
+/* Finds one JVM. target is a pid ("4711"), a port at which the JVM listens (":8030"), or a part of its main
+ * class or jar ("StarRocksFE"). ERR_NOT_FOUND when no JVM matches; ERR_INPUT, with the candidates, when
+ * several match. */
 int jvm_find(const char *target, struct jvm_proc *ret_proc, struct err *err);
 
-/* The TCP ports a process listens on, ascending; at most max of them. Returns how many there are. */
+/* Stores the TCP ports at which a process listens, ascending, at most max of them. Returns how many there
+ * are. */
 size_t jvm_listening_ports(pid_t pid, unsigned *ret_ports, size_t max);
 
 #endif

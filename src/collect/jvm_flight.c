@@ -10,15 +10,15 @@
 #include "base/clock.h"
 #include "collect/jvm_asprof.h"
 
-#define SETTINGS "procprof.jfc"
-/* Where the JVM puts it when nobody ends it in time. */
-#define LATE     "late.jfr"
-/* The JVM drops what is oldest beyond that; it would be a quarter of it if nothing was said. */
-#define MAX_SIZE "1g"
+#define SETTINGS  "procprof.jfc"
+/* The file to which the JVM writes a recording that is not stopped in time. */
+#define UNCLAIMED "late.jfr"
+/* Beyond this size the JVM drops the oldest records. Its default is a quarter of it. */
+#define MAX_SIZE  "1g"
 
 enum { EXTRA_S = 120, END_ABANDONED_S = 10, END_CANCELLED_S = 5 };
 
-/* A JVM that still starts is given some seconds to know the command. */
+/* Runs a diagnostic command. A JVM that is still starting gets five seconds to register it. */
 static int jcmd(struct jvm_flight *f, const char *command, struct buf *reply, struct err *err)
 {
     const int64_t give_up_ns = clock_monotonic_ns() + 5000000000, step_ns = 200000000;
@@ -41,9 +41,9 @@ static int java_version(struct jvm_flight *f, struct err *err)
     return rc < 0 ? rc : version;
 }
 
-/* ---- recordings that are there ---- */
+/* ---- other recordings ---- */
 
-static const char workspace_prefix[] = "/tmp/."; /* of a workspace's path, before the name of its recording */
+static const char workspace_prefix[] = "/tmp/."; /* a workspace's path is this and its recording's name */
 
 static int stop_named(struct jvm_flight *f, const char *name, struct err *err)
 {
@@ -55,9 +55,10 @@ static int stop_named(struct jvm_flight *f, const char *name, struct err *err)
     return rc;
 }
 
-/* Ends those of a procprof that is gone. ERR_BUSY: one whose owner is there began before number own_id. Of
- * two that begin at the same moment, that lets one go on. */
-static int look_at_others(struct jvm_flight *f, unsigned own_id, struct err *err)
+/* Stops the recordings of ended procprofs. ERR_BUSY when the recording of a running procprof has a smaller
+ * number than own_id. Two procprofs may start at the same moment and both see the other's recording;
+ * comparing the numbers lets exactly one of them go on. */
+static int check_other_recordings(struct jvm_flight *f, unsigned own_id, struct err *err)
 {
     struct buf reply = {0};
     int rc = jcmd(f, "JFR.check", &reply, err);
@@ -75,12 +76,11 @@ static int look_at_others(struct jvm_flight *f, unsigned own_id, struct err *err
             rc = stop_named(f, name, err);
         else if (id < own_id)
             rc = err_set(err, ERR_BUSY,
-                         "the flight recorder of JVM %d records for another procprof; it is left alone. Try "
-                         "again later",
+                         "the flight recorder of JVM %d records for another procprof; try again later",
                          (int)f->proc->pid);
     }
     buf_free(&reply);
-    return rc == ERR_INPUT ? 0 : rc; /* a JVM without it says so when it is to start */
+    return rc == ERR_INPUT ? 0 : rc; /* a JVM without flight recorder: starting a recording reports that */
 }
 
 int jvm_flight_end_abandoned(const struct jvm_proc *proc, const struct jvm_collect_options *o)
@@ -88,12 +88,12 @@ int jvm_flight_end_abandoned(const struct jvm_proc *proc, const struct jvm_colle
     struct jvm_flight f = {
         .proc = proc,
         .attach = {.timeout_s = END_ABANDONED_S, .is_cancelled = o->is_cancelled, .context = o->context}};
-    return jvm_workspace_any_abandoned(proc, SETTINGS) ? look_at_others(&f, 0, NULL) : 0;
+    return jvm_workspace_any_abandoned(proc, SETTINGS) ? check_other_recordings(&f, 0, NULL) : 0;
 }
 
 /* ---- a recording of our own ---- */
 
-/* setting: one more than these; NULL: none */
+/* Adds an enabled event with stack traces and, unless NULL, one more setting. */
 static void add_event(struct buf *xml, const char *name, const char *setting, const char *value)
 {
     buf_printf(xml, "  <event name=\"%s\">\n    <setting name=\"enabled\">true</setting>\n", name);
@@ -115,8 +115,8 @@ static void write_settings(struct buf *xml, unsigned events, const struct jvm_co
     if (events & JVM_EVENT_CPU)
         add_event(xml, by_cpu_time ? "jdk.CPUTimeSample" : "jdk.ExecutionSample",
                   by_cpu_time ? "throttle" : "period", period);
-    /* Not jdk.ObjectAllocationSample: the first one of a thread weighs what the thread allocated since it was
-     * born. */
+    /* Not jdk.ObjectAllocationSample: a thread's first sample carries everything that the thread has
+     * allocated since its start. */
     if (events & JVM_EVENT_ALLOC) {
         add_event(xml, "jdk.ObjectAllocationInNewTLAB", NULL, NULL);
         add_event(xml, "jdk.ObjectAllocationOutsideTLAB", NULL, NULL);
@@ -136,12 +136,12 @@ static int begin_recording(struct jvm_flight *f, const char *command, struct err
     int rc = jcmd(f, command, &reply, err);
     const char *at = rc < 0 ? NULL : strstr(buf_cstr(&reply), started);
     if (at)
-        rc = look_at_others(f, (unsigned)strtoul(at + sizeof started - 1, NULL, 10), err);
+        rc = check_other_recordings(f, (unsigned)strtoul(at + sizeof started - 1, NULL, 10), err);
     else if (rc == 0)
         rc = err_set(err, ERR_UNSUPPORTED, "the flight recorder of JVM %d did not start: %.200s",
                      (int)f->proc->pid, buf_cstr(&reply));
     buf_free(&reply);
-    if (rc < 0 && (at || rc == ERR_TIMEOUT)) { /* it runs, or may do so: not for us */
+    if (rc < 0 && (at || rc == ERR_TIMEOUT)) { /* the recording runs, or may run, and is not wanted */
         f->attach = (struct jvm_attach_options){.timeout_s = END_CANCELLED_S};
         (void)stop_named(f, f->name, NULL);
     }
@@ -155,17 +155,18 @@ int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const st
         .proc = proc,
         .ws = ws,
         .attach = {.timeout_s = 60, .is_cancelled = o->is_cancelled, .context = o->context}};
-    snprintf(f->name, sizeof f->name, "%s", ws->seen + strlen(workspace_prefix));
+    snprintf(f->name, sizeof f->name, "%s", ws->jvm_path + strlen(workspace_prefix));
     unsigned events = o->events ? o->events : JVM_EVENT_CPU,
              known = JVM_EVENT_CPU | JVM_EVENT_ALLOC | JVM_EVENT_LOCK;
     if (!(events & known))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the JVM's flight recorder knows cpu, alloc and lock; the rest needs async-profiler");
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "the JVM's flight recorder supports only cpu, alloc and lock; other events need async-profiler");
     int version = java_version(f, err);
     if (version < 0) return version;
     bool is_timer_taken = jvm_asprof_is_loaded(proc);
     f->by_cpu_time = version >= 25 && !is_timer_taken;
-    int rc = look_at_others(f, UINT_MAX, err);
+    int rc = check_other_recordings(f, UINT_MAX, err);
     if (rc < 0) return rc;
     struct buf text = {0}, reply = {0};
     write_settings(&text, events, o, f->by_cpu_time);
@@ -174,21 +175,20 @@ int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const st
     buf_printf(&text, "JFR.configure stackdepth=%u",
                o->jstack_depth && o->jstack_depth < 2048 ? o->jstack_depth : 512);
     if (rc == 0)
-        (void)jcmd(f, buf_cstr(&text), &reply, NULL); /* once it has recorded, it keeps the depth it had */
+        (void)jcmd(f, buf_cstr(&text), &reply, NULL); /* has no effect after the JVM's first recording */
     text.len = 0;
     double duration_s = o->duration_s > 0 ? o->duration_s : 30;
     buf_printf(&text,
                "JFR.start name=%s settings=%s/" SETTINGS " disk=true maxsize=" MAX_SIZE
-               " duration=%ds filename=%s/" LATE,
-               f->name, ws->seen, (int)duration_s + EXTRA_S, ws->seen);
+               " duration=%ds filename=%s/" UNCLAIMED,
+               f->name, ws->jvm_path, (int)duration_s + EXTRA_S, ws->jvm_path);
     if (rc == 0) rc = begin_recording(f, buf_cstr(&text), err);
     snprintf(note, note_size, "sampled by the JVM's own flight recorder: only Java frames%s%s%s",
              !(events & JVM_EVENT_CPU) ? ""
              : f->by_cpu_time          ? ", CPU time by the JVM's timers"
-             : version >= 25
-                 ? ", samples of running threads instead of CPU time (async-profiler has the signal of "
-                   "the JVM's timers)"
-                 : ", samples of running threads instead of CPU time",
+             : version >= 25 ? ", samples of running threads instead of CPU time (async-profiler has the "
+                               "signal of the JVM's timers)"
+                             : ", samples of running threads instead of CPU time",
              events & JVM_EVENT_ALLOC ? ", allocations where a thread takes a new buffer" : "",
              events & ~known ? "; wall, live and native events are left out" : "");
     buf_free(&text);
@@ -196,14 +196,14 @@ int jvm_flight_start(struct jvm_flight *f, const struct jvm_proc *proc, const st
     return rc;
 }
 
-/* "JFR.dump" and "JFR.stop" answer with words only: the file tells. */
+/* Runs JFR.dump or JFR.stop. Their reply is prose; only the file shows whether they succeeded. */
 static int write_file(struct jvm_flight *f, const char *command, const char *file, struct err *err)
 {
     struct buf text = {0}, reply = {0};
-    buf_printf(&text, "%s name=%s filename=%s/%s", command, f->name, f->ws->seen, file);
+    buf_printf(&text, "%s name=%s filename=%s/%s", command, f->name, f->ws->jvm_path, file);
     int rc = jcmd(f, buf_cstr(&text), &reply, err);
     char path[700];
-    snprintf(path, sizeof path, "%s/%s", f->ws->outside, file);
+    snprintf(path, sizeof path, "%s/%s", f->ws->own_path, file);
     if (rc == 0 && access(path, F_OK) < 0)
         rc = err_set(err, ERR_IO, "the flight recorder of JVM %d wrote no file: %.200s", (int)f->proc->pid,
                      buf_cstr(&reply));
@@ -216,7 +216,7 @@ int jvm_flight_dump(struct jvm_flight *f, char ret_file[32], struct err *err)
 {
     char file[32];
     snprintf(file, sizeof file, "part%u.jfr", f->n_dumps);
-    f->attach.timeout_s = 180; /* it walks its heap of records: on a busy machine that takes its time */
+    f->attach.timeout_s = 180; /* the JVM goes through all its records, slowly on a busy machine */
     int rc = write_file(f, "JFR.dump", file, err);
     if (rc < 0) return rc;
     snprintf(ret_file, 32, "%s", file);

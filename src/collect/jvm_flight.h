@@ -1,7 +1,9 @@
-/* jvm_flight.h - the JVM's own flight recorder, by diagnostic commands: when async-profiler cannot be had.
+/* jvm_flight.h - records with the JVM's own flight recorder, by diagnostic commands, when async-profiler is
+ * not available.
  *
- * Less exact: samples of Java code only (no native, JIT or GC frames), before JDK 25 not of CPU time but of
- * some running threads at a time; allocations by the buffers of threads; no wall clock.
+ * It is less exact. It samples Java code only (no native, JIT or GC frames); before JDK 25 it samples some
+ * running threads at a time instead of CPU time; it counts an allocation when a thread takes a new buffer; it
+ * has no wall clock.
  */
 #ifndef COLLECT_JVM_FLIGHT_H
 #define COLLECT_JVM_FLIGHT_H
@@ -14,26 +16,28 @@ struct jvm_flight {
     const struct jvm_proc *proc;
     const struct jvm_workspace *ws;
     struct jvm_attach_options attach;
-    char name[96]; /* of the recording: that of its workspace, which tells whether its owner is still there */
+    /* The recording's name is that of its workspace, whose lock shows whether its owner still runs. */
+    char name[96];
     bool by_cpu_time;
     unsigned n_dumps;
 };
 
-/* note: what is less exact, one sentence. ERR_UNSUPPORTED when the JVM has no flight recorder or none of the
- * events is known to it; ERR_BUSY when another procprof records with it. One that was left behind by a
- * procprof that is gone is ended first. Should we be gone ourselves, it ends two minutes after its time. */
+/* Starts a recording. note becomes one sentence about what is less exact. A recording that an ended procprof
+ * left behind is stopped first. If this procprof ends, the recording ends by itself two minutes after its
+ * time. ERR_UNSUPPORTED: the JVM has no flight recorder, or it knows none of the events. ERR_BUSY: another
+ * procprof records with it. */
 int jvm_flight_start(struct jvm_flight *flight, const struct jvm_proc *proc, const struct jvm_workspace *ws,
                      const struct jvm_collect_options *options, char *note, size_t note_size,
                      struct err *err);
-int jvm_flight_dump(struct jvm_flight *flight, char ret_file[32],
-                    struct err *err); /* what there is so far; it goes on */
-/* attach: how long it may take. */
+/* Writes what was recorded so far to a file of the workspace; the recording goes on. */
+int jvm_flight_dump(struct jvm_flight *flight, char ret_file[32], struct err *err);
+/* Stops the recording and writes it to `file` of the workspace, within the limits of attach. */
 int jvm_flight_stop(struct jvm_flight *flight, const char *file, const struct jvm_attach_options *attach,
                     struct err *err);
 
-/* Ends what was left behind, for who then records otherwise: while that runs, its workspace must stay, for a
- * recording that cannot be written to its place at its end is kept by the JVM for ever. Anything below 0: it
- * may still run. */
+/* Stops the recordings that ended procprofs left behind. Call it before jvm_workspace_sweep, and sweep only
+ * when it returns 0: a recording that cannot be written to its folder at its end stays in the JVM for ever. A
+ * negative result means that one may still run. */
 int jvm_flight_end_abandoned(const struct jvm_proc *proc, const struct jvm_collect_options *options);
 
 #endif

@@ -1,5 +1,5 @@
-/* jvm_identity.h - being the JVM's user for a moment: it believes files and connections of its own user only.
- */
+/* jvm_identity.h - acts as the JVM's user for one step, because a JVM accepts files and connections of its
+ * own user only. */
 #ifndef COLLECT_JVM_IDENTITY_H
 #define COLLECT_JVM_IDENTITY_H
 
@@ -11,9 +11,9 @@ struct jvm_identity {
     bool changed;
 };
 
-/* Changes the effective user of this thread alone; without the right to it, nothing changes and the JVM will
- * say no. Between the two calls nothing but the one step that needs it. */
-struct jvm_identity jvm_become(const struct jvm_proc *proc);
-void jvm_become_again(struct jvm_identity old);
+/* Changes the effective user of the calling thread only. Without the permission to do so, nothing changes,
+ * and the JVM will refuse the step. Between the two calls there must be nothing but that step. */
+struct jvm_identity jvm_identity_assume(const struct jvm_proc *proc);
+void jvm_identity_restore(struct jvm_identity old);
 
 #endif

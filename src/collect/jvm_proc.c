@@ -1,5 +1,5 @@
-/* jvm_proc.c - reading /proc; see jvm_proc.h. Files under /proc/PID belong to another process: every field is
- * read with bounds. */
+/* jvm_proc.c - see jvm_proc.h. Another process controls the content of its files under /proc/PID, so every
+ * field is read with bounds. */
 #include "collect/jvm_proc.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@
 
 enum { MAX_PROC_FILE_BYTES = 64 << 20 };
 
-/* Reads, never maps: the owner of the file could cut it short under us. Never waits, should it be a pipe. */
+/* Reads a file. It is never mapped, because its owner could truncate it meanwhile, and never waited for,
+ * because it could be a pipe. */
 static int read_file(const char *path, struct buf *out)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -42,7 +43,7 @@ static int read_proc_file(pid_t pid, const char *name, struct buf *out)
     return read_file(path, out);
 }
 
-/* The text behind "Name:" of /proc/PID/status, or NULL. */
+/* The text after "Name:" in /proc/PID/status, or NULL. */
 static const char *status_field(const char *status, const char *name)
 {
     size_t n = strlen(name);
@@ -58,7 +59,7 @@ static void read_stat(struct jvm_proc *proc)
     struct buf stat = {0};
     if (read_proc_file(proc->pid, "stat", &stat) == 0) {
         const char *after_name =
-            strrchr(buf_cstr(&stat), ')'); /* the name may hold anything, blanks and ')' too */
+            strrchr(buf_cstr(&stat), ')'); /* the last one: the name may contain ')' too */
         unsigned long long utime = 0, stime = 0, start = 0;
         long n_threads = 0, rss_pages = 0;
         if (after_name)
@@ -90,7 +91,7 @@ static bool has_same_mounts(pid_t pid)
     struct stat theirs, ours;
     snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
     if (stat(path, &theirs) != 0 || stat("/proc/self/ns/mnt", &ours) != 0)
-        return true; /* may not look: same user, same place */
+        return true; /* not permitted to compare; assume the same mounts */
     return theirs.st_ino == ours.st_ino;
 }
 
@@ -111,7 +112,7 @@ int jvm_proc_read(pid_t pid, struct jvm_proc *ret_proc, struct err *err)
     proc.egid = egid;
     if ((field = status_field(all, "SigCgt")))
         proc.catches_quit = strtoull(field, NULL, 16) >> 2 & 1; /* SIGQUIT is 3 */
-    if ((field = status_field(all, "NStgid"))) /* one number a namespace, the innermost last */
+    if ((field = status_field(all, "NStgid"))) /* one number per namespace, the innermost last */
         for (char *end; *field && *field != '\n'; field = end) {
             long number = strtol(field, &end, 10);
             if (end == field) break;
@@ -159,13 +160,14 @@ const char *jvm_proc_own_path(const struct jvm_chroot *chroot, const char *path)
     return !strncmp(path, chroot->text, n) && path[n] == '/' ? path + n : path;
 }
 
-bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, uint64_t inode), void *context)
+bool jvm_proc_each_map(pid_t pid, bool (*visit)(void *context, const char *path, uint64_t inode),
+                       void *context)
 {
     struct buf text = {0};
     bool found = false;
     struct jvm_chroot chroot = jvm_proc_chroot(pid);
     if (read_proc_file(pid, "maps", &text) == 0) {
-        char *line = (char *)buf_cstr(&text); /* our own copy: cut into lines in place */
+        char *line = (char *)buf_cstr(&text); /* our own copy, so it can be cut into lines in place */
         while (*line && !found) {
             char *end = strchr(line, '\n');
             if (end) *end = 0;
@@ -173,7 +175,7 @@ bool jvm_proc_each_map(pid_t pid, bool (*see)(void *context, const char *path, u
             int path_at = 0;
             sscanf(line, "%*s %*s %*s %*s %llu %n", &inode, &path_at);
             if (path_at && line[path_at] == '/')
-                found = see(context, jvm_proc_own_path(&chroot, line + path_at), inode);
+                found = visit(context, jvm_proc_own_path(&chroot, line + path_at), inode);
             if (!end) break;
             line = end + 1;
         }
@@ -213,19 +215,21 @@ int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err)
     if (fd < 0 && (why == EACCES || why == EPERM))
         return err_set(
             err, ERR_DENIED,
-            "the system does not let us look into process %d (another container, or it is protected)",
+            "the system does not permit reading process %d (it is in another container, or protected)",
             (int)proc->pid);
     if (fd < 0) return err_set(err, ERR_NOT_FOUND, "there is no process %d", (int)proc->pid);
     close(fd);
-    if (jvm_proc_each_map(proc->pid, is_openj9, NULL)) /* it writes a dump of itself when it gets SIGQUIT */
-        return err_set(err, ERR_UNSUPPORTED, "the JVM %d is an OpenJ9, not a HotSpot; it was left alone",
+    if (jvm_proc_each_map(proc->pid, is_openj9, NULL)) /* it would write a dump of itself on SIGQUIT */
+        return err_set(err, ERR_UNSUPPORTED, "the JVM %d is OpenJ9; only HotSpot JVMs can be profiled",
                        (int)proc->pid);
     if (jvm_proc_each_map(proc->pid, is_libjvm, NULL)) return 0;
     if (!jvm_proc_is_alive(proc) ||
-        !jvm_proc_each_map(proc->pid, is_any, NULL)) /* on its way out, or a kernel thread */
-        return err_set(err, ERR_NOT_FOUND, "process %d has ended, or has no program", (int)proc->pid);
-    return err_set(err, ERR_INPUT, "process %d is not a JVM (no libjvm.so in its memory); it was left alone",
-                   (int)proc->pid);
+        !jvm_proc_each_map(proc->pid, is_any, NULL)) /* it is ending, or is a kernel thread */
+        return err_set(err, ERR_NOT_FOUND, "process %d has ended or is a kernel thread", (int)proc->pid);
+    return err_set(
+        err, ERR_INPUT,
+        "process %d is not a JVM (it has not loaded libjvm.so); 'procprof jvm list' shows the JVMs",
+        (int)proc->pid);
 }
 
 void jvm_proc_arguments(pid_t pid, struct buf *out)
@@ -240,7 +244,7 @@ struct option_search {
     bool found;
 };
 
-static void see_option(struct option_search *o, const char *word, size_t n)
+static void visit_option(struct option_search *o, const char *word, size_t n)
 {
     size_t n_letters = strlen(o->letters);
     if (n < n_letters || strncmp(word, o->letters, n_letters)) return;
@@ -248,8 +252,8 @@ static void see_option(struct option_search *o, const char *word, size_t n)
     if (o->value) snprintf(o->value, o->value_size, "%.*s", (int)(n - n_letters), word + n_letters);
 }
 
-/* The words of that variable; quotes around a word are left out. */
-static void see_variable(struct option_search *o, const struct buf *environment, const char *name)
+/* Visits the words of an environment variable, without quotes around them. */
+static void visit_variable(struct option_search *o, const struct buf *environment, const char *name)
 {
     struct rd r = rd_over(environment->data, environment->len);
     size_t n_name = strlen(name);
@@ -260,7 +264,7 @@ static void see_variable(struct option_search *o, const struct buf *environment,
         for (const char *at = one + n_name + 1; *at;) {
             at += strspn(at, " \t\n\"'");
             size_t n = strcspn(at, " \t\n\"'");
-            see_option(o, at, n);
+            visit_option(o, at, n);
             at += n;
         }
     }
@@ -272,16 +276,16 @@ bool jvm_proc_option(pid_t pid, const char *letters, char *ret_value, size_t val
     struct option_search o = {letters, ret_value, value_size, false};
     jvm_proc_arguments(pid, &arguments);
     (void)read_proc_file(pid, "environ", &environment);
-    /* In the order in which they overrule each other. */
-    see_variable(&o, &environment, "JAVA_TOOL_OPTIONS");
-    see_variable(&o, &environment, "JDK_JAVA_OPTIONS");
+    /* In the order in which later ones override earlier ones. */
+    visit_variable(&o, &environment, "JAVA_TOOL_OPTIONS");
+    visit_variable(&o, &environment, "JDK_JAVA_OPTIONS");
     struct rd r = rd_over(arguments.data, arguments.len);
     while (rd_left(&r)) {
         const char *one = rd_cstr(&r);
         if (!one) break;
-        see_option(&o, one, strlen(one));
+        visit_option(&o, one, strlen(one));
     }
-    see_variable(&o, &environment, "_JAVA_OPTIONS");
+    visit_variable(&o, &environment, "_JAVA_OPTIONS");
     buf_free(&arguments);
     buf_free(&environment);
     return o.found;
@@ -298,7 +302,7 @@ struct jvm_path jvm_proc_path(const struct jvm_proc *proc, const char *format, .
     return path;
 }
 
-/* ---- who it is ---- */
+/* ---- main class and version ---- */
 
 static void copy_text(char *to, size_t to_size, const char *from, size_t n)
 {
@@ -365,7 +369,7 @@ static int32_t rd_i32(struct rd *r)
     return (int32_t)rd_u32(r);
 }
 
-/* hsperfdata, version 2: a prologue of 32 bytes, then entries {length, name offset, vector length, type,
+/* Reads hsperfdata version 2: a prologue of 32 bytes, then entries {length, name offset, vector length, type,
  * flags, units, variability, data offset}. */
 static void about_from_perfdata(const struct buf *file, struct jvm_about *about)
 {
@@ -403,9 +407,9 @@ struct perfdata_search {
     struct buf *out;
 };
 
-/* /tmp/hsperfdata_USER/PID in the JVM's own world. It is mapped, so the map tells where it is without knowing
- * the user's name. */
-static bool see_perfdata(void *context, const char *path, uint64_t inode)
+/* Reads /tmp/hsperfdata_USER/PID in the JVM's own file system. The JVM has it mapped, so its memory map gives
+ * the path and the user's name is not needed. */
+static bool visit_perfdata(void *context, const char *path, uint64_t inode)
 {
     (void)inode;
     struct perfdata_search *search = context;
@@ -417,7 +421,7 @@ void jvm_proc_about(const struct jvm_proc *proc, struct jvm_about *ret_about)
 {
     memset(ret_about, 0, sizeof *ret_about);
     struct buf file = {0};
-    if (jvm_proc_each_map(proc->pid, see_perfdata, &(struct perfdata_search){proc, &file}))
+    if (jvm_proc_each_map(proc->pid, visit_perfdata, &(struct perfdata_search){proc, &file}))
         about_from_perfdata(&file, ret_about);
     buf_free(&file);
     if (!*ret_about->command) about_from_arguments(proc->pid, ret_about);

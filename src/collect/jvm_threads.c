@@ -1,10 +1,10 @@
-/* jvm_threads.c - see jvm_threads.h. The dump's layout, as JDK 8 to 25 print it:
+/* jvm_threads.c - see jvm_threads.h. JDK 8 to 25 print a thread like this:
  *
- *   "http-1" #31 daemon prio=5 os_prio=0 cpu=12.3ms elapsed=4.5s tid=0x00007f... nid=0x1a2b waiting on
- * condition  [0x...] java.lang.Thread.State: TIMED_WAITING (sleeping) at java.lang.Thread.sleep(Native
- * Method)
+ * - "http-1" #31 daemon prio=5 os_prio=0 cpu=12.3ms tid=0x00007f... nid=0x1a2b waiting on condition [0x...]
+ * - java.lang.Thread.State: TIMED_WAITING (sleeping)
+ * - at java.lang.Thread.sleep(Native Method)
  *
- * nid is hexadecimal up to JDK 20 and decimal from 21 on.
+ * nid is hexadecimal up to JDK 20 and decimal from JDK 21 on.
  */
 #include "collect/jvm_threads.h"
 
@@ -30,7 +30,7 @@ static void parse_head(const char *line, size_t n, struct jvm_thread *thread)
     char text[1024];
     copy_span(text, sizeof text, line, n);
     const char *nid = strstr(text, " nid="), *end = nid;
-    const char *close_quote = NULL; /* the name may hold quotes itself: the last one before the attributes */
+    const char *close_quote = NULL; /* the last one before the attributes: the name may contain quotes */
     for (const char *c = text + 1; *c && (!end || c < end); c++)
         if (*c == '"') close_quote = c;
     if (close_quote) copy_span(thread->name, sizeof thread->name, text + 1, (size_t)(close_quote - text - 1));
@@ -120,8 +120,8 @@ static int compare_cpu(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Threads of the dump get host tid and CPU; kernel threads the dump does not know (async-profiler's timer,
- * native libraries) are added. */
+/* Gives the threads of the dump their tid on this host and their CPU share. Kernel threads that are not in
+ * the dump (async-profiler's timer, native libraries) are added. */
 static void join(struct jvm_threads *threads, const struct tasks *before, const struct tasks *after,
                  double elapsed_s)
 {

@@ -18,7 +18,7 @@
 #define PREFIX ".procprof-jvm-"
 #define LOCK   "lock"
 
-/* Opens the folder without following links; it must be a folder of the JVM's user or of root. */
+/* Opens the folder without following links. It must belong to the JVM's user or to ours. */
 static int open_folder(const struct jvm_proc *proc, const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -35,26 +35,26 @@ int jvm_workspace_open(const struct jvm_proc *proc, struct jvm_workspace *ret, s
 {
     static atomic_uint serial;
     struct jvm_workspace ws = {.proc = proc, .fd = -1, .lock_fd = -1};
-    snprintf(ws.seen, sizeof ws.seen, "/tmp/" PREFIX "%d-%d-%llx%x", (int)proc->ns_pid, (int)getpid(),
+    snprintf(ws.jvm_path, sizeof ws.jvm_path, "/tmp/" PREFIX "%d-%d-%llx%x", (int)proc->ns_pid, (int)getpid(),
              (unsigned long long)(clock_wall_ns() & 0xffffffffffff), atomic_fetch_add(&serial, 1) & 0xff);
-    /* The plain path lives longer than the JVM; the way through /proc ends with it. */
-    snprintf(ws.outside, sizeof ws.outside, "%s%s", proc->same_root ? "" : jvm_proc_path(proc, "%s", "").text,
-             ws.seen);
-    struct jvm_identity old = jvm_become(proc);
-    int rc = mkdir(ws.outside, 0700), why = errno;
-    jvm_become_again(old);
+    /* A path through /proc/PID/root is gone when the JVM ends; the plain path is not. */
+    snprintf(ws.own_path, sizeof ws.own_path, "%s%s",
+             proc->same_root ? "" : jvm_proc_path(proc, "%s", "").text, ws.jvm_path);
+    struct jvm_identity old = jvm_identity_assume(proc);
+    int rc = mkdir(ws.own_path, 0700), why = errno;
+    jvm_identity_restore(old);
     if (rc < 0)
         return err_errno(err, why, "cannot make a folder for the recording in the /tmp of JVM %d",
                          (int)proc->pid);
-    ws.fd = open_folder(proc, ws.outside);
-    old = jvm_become(proc);
+    ws.fd = open_folder(proc, ws.own_path);
+    old = jvm_identity_assume(proc);
     if (ws.fd >= 0)
         ws.lock_fd = openat(ws.fd, LOCK, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-    jvm_become_again(old);
+    jvm_identity_restore(old);
     if (ws.lock_fd < 0 || flock(ws.lock_fd, LOCK_EX | LOCK_NB) < 0) {
         why = errno;
         jvm_workspace_close(&ws);
-        return err_errno(err, why, "cannot use the folder %s", ws.outside);
+        return err_errno(err, why, "cannot use the folder %s", ws.own_path);
     }
     *ret = ws;
     return 0;
@@ -78,11 +78,11 @@ void jvm_workspace_close(struct jvm_workspace *ws)
 {
     if (ws->fd >= 0) {
         empty_folder(ws->fd);
-        /* By way of the descriptor: it works when the JVM, and its /proc, are gone. */
+        /* The path behind the descriptor works even when the JVM, and with it /proc/PID/root, is gone. */
         char path[64], real[256];
         snprintf(path, sizeof path, "/proc/self/fd/%d", ws->fd);
         ssize_t n = readlink(path, real, sizeof real - 1);
-        if (rmdir(ws->outside) < 0 && n > 0) {
+        if (rmdir(ws->own_path) < 0 && n > 0) {
             real[n] = 0;
             if (strstr(real, "/" PREFIX)) rmdir(real);
         }
@@ -104,8 +104,8 @@ int jvm_workspace_read(const struct jvm_workspace *ws, const char *name, size_t 
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size) {
         if (fd >= 0) close(fd);
-        return err_set(err, ERR_NOT_FOUND, "the JVM %d wrote nothing to %s/%s", (int)ws->proc->pid, ws->seen,
-                       name);
+        return err_set(err, ERR_NOT_FOUND, "the JVM %d wrote nothing to %s/%s", (int)ws->proc->pid,
+                       ws->jvm_path, name);
     }
     int rc = file_read_foreign_fd(fd, name, max_bytes, ret_bytes, err);
     close(fd);
@@ -115,10 +115,10 @@ int jvm_workspace_read(const struct jvm_workspace *ws, const char *name, size_t 
 int jvm_workspace_write(const struct jvm_workspace *ws, const char *name, const void *data, size_t len,
                         struct err *err)
 {
-    struct jvm_identity old = jvm_become(ws->proc);
+    struct jvm_identity old = jvm_identity_assume(ws->proc);
     int fd = openat(ws->fd, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0755), why = errno;
-    jvm_become_again(old);
-    if (fd < 0) return err_errno(err, why, "cannot write %s/%s", ws->outside, name);
+    jvm_identity_restore(old);
+    if (fd < 0) return err_errno(err, why, "cannot write %s/%s", ws->own_path, name);
     for (size_t done = 0; done < len;) {
         ssize_t n = write(fd, (const char *)data + done, len - done);
         if (n < 0 && errno == EINTR) continue;
@@ -126,7 +126,7 @@ int jvm_workspace_write(const struct jvm_workspace *ws, const char *name, const 
             why = errno;
             close(fd);
             unlinkat(ws->fd, name, 0);
-            return err_errno(err, why, "cannot write %s/%s", ws->outside, name);
+            return err_errno(err, why, "cannot write %s/%s", ws->own_path, name);
         }
         done += (size_t)n;
     }
@@ -139,14 +139,14 @@ void jvm_workspace_remove(const struct jvm_workspace *ws, const char *name)
     unlinkat(ws->fd, name, 0);
 }
 
-/* ---- what others left behind ---- */
+/* ---- abandoned workspaces ---- */
 
 bool jvm_workspace_is_ours(const char *path)
 {
     return !strncmp(path, "/tmp/" PREFIX, strlen("/tmp/" PREFIX));
 }
 
-/* The folder's descriptor when nobody holds its lock, else -1. */
+/* The folder's descriptor when no procprof holds its lock, else -1. */
 static int open_abandoned(const struct jvm_proc *proc, const char *name)
 {
     int fd = open_folder(proc, jvm_proc_path(proc, "/tmp/%s", name).text);
@@ -154,7 +154,8 @@ static int open_abandoned(const struct jvm_proc *proc, const char *name)
     int lock = openat(fd, LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     bool is_held = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) < 0;
     struct stat st;
-    /* Between mkdir and the lock there is a moment. */
+    /* Another procprof may be between mkdir and its lock at this moment. So a folder without a lock file
+     * counts as abandoned only after a minute. */
     bool is_fresh = lock < 0 && fstat(fd, &st) == 0 && clock_wall_ns() / 1000000000 - st.st_mtim.tv_sec < 60;
     if (lock >= 0) close(lock);
     if (!is_held && !is_fresh) return fd;
@@ -174,11 +175,11 @@ bool jvm_workspace_is_abandoned(const struct jvm_proc *proc, const char *path)
     return true;
 }
 
-/* Calls see for every folder whose owner is gone, of this JVM or of one that is gone too: another JVM may
- * still write to its own. Stops when it returns true, and returns that. */
+/* Calls visit for every abandoned folder of this JVM and of JVMs that have ended; another running JVM may
+ * still write to its folder. Stops and returns true when visit returns true. */
 static bool each_abandoned(const struct jvm_proc *proc,
-                           bool (*see)(const struct jvm_proc *proc, const char *name, int fd,
-                                       const void *context),
+                           bool (*visit)(const struct jvm_proc *proc, const char *name, int fd,
+                                         const void *context),
                            const void *context)
 {
     DIR *dir = opendir(jvm_proc_path(proc, "/tmp").text);
@@ -190,7 +191,7 @@ static bool each_abandoned(const struct jvm_proc *proc,
             continue;
         int fd = open_abandoned(proc, e->d_name);
         if (fd < 0) continue;
-        found = see(proc, e->d_name, fd, context);
+        found = visit(proc, e->d_name, fd, context);
         close(fd);
     }
     if (dir) closedir(dir);

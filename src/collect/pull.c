@@ -1,8 +1,11 @@
 /* pull.c - see pull.h.
  *
- * The kernel tells which sockets have something (epoll) and curl looks at these alone: with a thousand
- * captures that wait for their seconds to pass, asking each of them at every event cost more than all the
- * rest.
+ * epoll reports the sockets that are ready, and curl handles only these. With a thousand captures that wait
+ * for their seconds to pass, letting curl check each of them at every event cost more than everything else.
+ *
+ * Any thread hands transfers over through `waiting`, under the lock, and writes to wake_fd. pull's thread
+ * moves them to `running`, which only it uses. The wakeup comes after the transfer is in the list, so that
+ * the thread cannot miss it.
  */
 #include "collect/pull.h"
 
@@ -36,15 +39,15 @@ enum { MAX_EVENTS = 64, NEVER = -1 };
 struct pull {
     CURLM *multi;
     int epoll_fd, wake_fd;
-    int64_t timer_ms; /* monotonic, when curl wants to look at its own times; NEVER */
+    int64_t timer_ms; /* monotonic: when curl wants to check its timeouts; or NEVER */
     pthread_t thread;
     pthread_mutex_t lock;
-    struct transfer *waiting; /* handed over, not begun; with the lock */
-    bool stopping;
-    struct transfer *running; /* the thread's own */
+    struct transfer *waiting; /* handed over, not begun; guarded by the lock */
+    bool stopping;            /* guarded by the lock */
+    struct transfer *running; /* used by pull's thread only */
 };
 
-static void link_in(struct transfer **list, struct transfer *t)
+static void link_transfer(struct transfer **list, struct transfer *t)
 {
     t->next = *list;
     t->back = list;
@@ -52,20 +55,20 @@ static void link_in(struct transfer **list, struct transfer *t)
     *list = t;
 }
 
-static void unlink_from(struct transfer *t)
+static void unlink_transfer(struct transfer *t)
 {
     *t->back = t->next;
     if (t->next) t->next->back = t->back;
 }
 
-static size_t take(char *data, size_t size, size_t count, void *context)
+static size_t append_body(char *data, size_t size, size_t count, void *context)
 {
     struct buf *body = context;
     buf_add(body, data, size * count);
     return body->full ? 0 : size * count;
 }
 
-static void finish(struct pull *p, struct transfer *t, CURLcode rc, const char *instead)
+static void finish(struct pull *p, struct transfer *t, CURLcode rc, const char *failure)
 {
     struct pull_result r = {0};
     char text[CURL_ERROR_SIZE + 80];
@@ -77,18 +80,19 @@ static void finish(struct pull *p, struct transfer *t, CURLcode rc, const char *
     if (curl_easy_header(t->easy, "Server", 0, CURLH_HEADER, -1, &server) == CURLHE_OK)
         for (size_t i = 0; i + 1 < sizeof r.server && server->value[i] >= ' ' && server->value[i] < 127; i++)
             r.server[i] = server->value[i];
-    if (instead) {
+    if (failure) {
         r.code = ERR_IO;
-        snprintf(text, sizeof text, "%s", instead);
+        snprintf(text, sizeof text, "%s", failure);
     } else if (t->body.full) {
         r.code = ERR_LIMIT;
-        snprintf(text, sizeof text, "the answer is larger than %zu bytes", t->body.max_len);
+        snprintf(text, sizeof text, "the answer is larger than the limit of %zu bytes", t->body.max_len);
     } else if (rc == CURLE_OPERATION_TIMEDOUT) {
         r.code = ERR_TIMEOUT;
         snprintf(text, sizeof text, "no answer within %.3g s", t->timeout_s);
     } else if (rc == CURLE_PARTIAL_FILE) {
         r.code = ERR_IO;
-        snprintf(text, sizeof text, "the answer ended after %zu bytes, before its end", t->body.len);
+        snprintf(text, sizeof text, "the connection was closed after %zu bytes, before the end of the answer",
+                 t->body.len);
     } else if (rc != CURLE_OK) {
         r.code = ERR_IO;
         snprintf(text, sizeof text, "%s", *t->reason ? t->reason : curl_easy_strerror(rc));
@@ -108,7 +112,7 @@ static void finish(struct pull *p, struct transfer *t, CURLcode rc, const char *
     mem_free(t);
 }
 
-/* ---- what curl wants to be told ---- */
+/* ---- callbacks of curl ---- */
 
 static int64_t now_ms(void)
 {
@@ -142,14 +146,15 @@ static int set_timer(CURLM *multi, long timeout_ms, void *context)
 static void wake(struct pull *p)
 {
     uint64_t one = 1;
-    ssize_t n = write(p->wake_fd, &one, sizeof one); /* fails only when it is awake as can be */
+    ssize_t n = write(p->wake_fd, &one,
+                      sizeof one); /* fails only when the counter is full, and then the thread is awake */
     (void)n;
 }
 
 /* ---- the thread ---- */
 
-/* What was handed over begins. False: it is over. */
-static bool take_new(struct pull *p)
+/* Begins the transfers that were handed over. False when pull_stop was called. */
+static bool begin_new(struct pull *p)
 {
     pthread_mutex_lock(&p->lock);
     bool stop = p->stopping;
@@ -159,13 +164,13 @@ static bool take_new(struct pull *p)
     while (new) {
         struct transfer *t = new;
         new = t->next;
-        link_in(&p->running, t);
+        link_transfer(&p->running, t);
         curl_multi_add_handle(p->multi, t->easy); /* curl sets its timer to now */
     }
     return !stop;
 }
 
-static void wait_and_move(struct pull *p)
+static void wait_and_transfer(struct pull *p)
 {
     struct epoll_event events[MAX_EVENTS];
     int64_t wait_ms = p->timer_ms == NEVER ? NEVER : p->timer_ms - now_ms();
@@ -196,23 +201,23 @@ static void finish_done(struct pull *p)
     while ((m = curl_multi_info_read(p->multi, &n_left))) {
         if (m->msg != CURLMSG_DONE) continue;
         struct transfer *t = NULL;
-        CURLcode rc = m->data.result; /* m dies with the handle */
+        CURLcode rc = m->data.result; /* m is invalid once the handle is removed */
         curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-        unlink_from(t);
+        unlink_transfer(t);
         finish(p, t, rc, NULL);
     }
 }
 
-static void *turn(void *context)
+static void *run(void *context)
 {
     struct pull *p = context;
-    while (take_new(p)) {
-        wait_and_move(p);
+    while (begin_new(p)) {
+        wait_and_transfer(p);
         finish_done(p);
     }
     while (p->running) {
         struct transfer *t = p->running;
-        unlink_from(t);
+        unlink_transfer(t);
         finish(p, t, CURLE_OK, "stopped");
     }
     return NULL;
@@ -244,7 +249,7 @@ int pull_start(struct pull **ret_pull, struct err *err)
     struct epoll_event event = {.events = EPOLLIN, .data.fd = p->wake_fd};
     int rc = p->epoll_fd < 0 || p->wake_fd < 0 || epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, p->wake_fd, &event)
                  ? errno
-                 : pthread_create(&p->thread, NULL, turn, p);
+                 : pthread_create(&p->thread, NULL, run, p);
     if (rc) {
         destroy(p);
         return err_errno(err, rc, "cannot start a thread");
@@ -275,14 +280,14 @@ void pull_add(struct pull *p, CURL *easy, struct curl_slist *headers, double tim
                            .done = done,
                            .context = context};
     curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, append_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &t->body);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->reason);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(timeout_s * 1000));
     pthread_mutex_lock(&p->lock);
     bool stopped = p->stopping;
     if (!stopped) {
-        t->next = p->waiting; /* a plain stack: back is set when it begins */
+        t->next = p->waiting; /* a stack; t->back is set when the transfer begins */
         p->waiting = t;
     }
     pthread_mutex_unlock(&p->lock);

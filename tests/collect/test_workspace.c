@@ -13,7 +13,7 @@ static void open_one(struct jvm_proc *proc, struct jvm_workspace *ws)
 
 static void path_in(const struct jvm_workspace *ws, const char *name, char path[800])
 {
-    snprintf(path, 800, "%s/%s", ws->outside, name);
+    snprintf(path, 800, "%s/%s", ws->own_path, name);
 }
 
 /* Reads a file of that size, has its owner cut it to nothing, and looks at what was read. */
@@ -38,7 +38,7 @@ static void cut_after_reading(off_t size)
     bytes_free(&bytes);
     CHECK_INT(jvm_workspace_read(&ws, "x.jfr", 1 << 20, &bytes, &err), ERR_NOT_FOUND);
     jvm_workspace_close(&ws);
-    CHECK(access(ws.outside, F_OK) < 0);
+    CHECK(access(ws.own_path, F_OK) < 0);
 }
 
 TEST(a_recording_cut_short_after_it_was_read)

@@ -56,7 +56,7 @@ await run(async () => {
   const page = await open(server.url + "/#/nodes");
   const frontend = page.locator(".card", { has: page.locator(".role-FE") });
   await frontend.locator(".state.warn", { hasText: "not profiled" }).waitFor();
-  ok(/no JVM fits 'no\.such\.Frontend'/.test(await frontend.locator(".banner").innerText()), "a frontend that is not there is amber, with the reason");
+  ok(/no JVM matches 'no\.such\.Frontend'/.test(await frontend.locator(".banner").innerText()), "a frontend that is not there is amber, with the reason");
   await page.goto(server.url + "/#/profiles");
   is(await page.locator(".node-tab .dot").first().getAttribute("class"), "dot warn", "on its tab too");
   // The switches.

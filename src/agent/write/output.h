@@ -30,10 +30,9 @@ struct output_label {
 
 /* The legacy format for clients that do not read profile.proto. */
 enum output_legacy {
-    OUTPUT_LEGACY_CPU,    /* binary; values[0] is the count. period is in nanoseconds */
-    OUTPUT_LEGACY_HEAP,   /* text; types are alloc_objects, alloc_space, inuse_objects, inuse_space, scaled
-                             already */
-    OUTPUT_LEGACY_GROWTH, /* the same records under "@ growth"; types objects, space */
+    OUTPUT_LEGACY_CPU,        /* binary; values[0] is the count. period is in nanoseconds */
+    OUTPUT_LEGACY_HEAP,       /* text; types alloc_objects, alloc_space, inuse_objects, inuse_space */
+    OUTPUT_LEGACY_GROWTH,     /* the same records under "@ growth"; types objects, space */
     OUTPUT_LEGACY_CONTENTION, /* text; types contentions, delay (nanoseconds) */
     OUTPUT_LEGACY_COUNT,      /* "NAME profile: total N" text; values[0] is the count */
 };
@@ -55,8 +54,8 @@ struct output {
     struct output_type period_type;
     int64_t period;
     int64_t time_ns, duration_ns; /* wall clock */
-    uint64_t
-        n_lost; /* samples known to be missing; profile.proto shows them as a sample on the frame "[lost]" */
+    /* Samples known to be missing. profile.proto shows them as a sample on the frame "[lost]". */
+    uint64_t n_lost;
     bool has_raw; /* raw below is the whole answer, in any format requested (a dump of jemalloc) */
 
     /* Filled in by the functions below */
