@@ -305,6 +305,17 @@ static int open_connection(struct attach *a, int *ret_fd)
 
 /* ---- one command ---- */
 
+/* Whether the process is ending. A crashing JVM closes its sockets a moment before it counts as ended, so
+ * this waits for up to half a second. */
+static bool is_ending(const struct jvm_proc *proc)
+{
+    for (int i = 0; i < 50; i++) {
+        if (!jvm_proc_is_alive(proc)) return true;
+        clock_sleep_ns(10000000);
+    }
+    return false;
+}
+
 static int exchange(struct attach *a, const struct buf *request, struct buf *reply)
 {
     int fd, rc = open_connection(a, &fd);
@@ -337,12 +348,12 @@ static int exchange(struct attach *a, const struct buf *request, struct buf *rep
     }
     close(fd);
     if (rc == 0 && reply->len == 0)
-        return jvm_proc_is_alive(a->proc)
-                   ? err_set(a->err, ERR_DENIED,
+        return is_ending(a->proc)
+                   ? err_set(a->err, ERR_NOT_FOUND, "process %d ended before it answered", (int)a->proc->pid)
+                   : err_set(a->err, ERR_DENIED,
                              "the JVM %d closed the connection without an answer: it refused user %u or the "
                              "command",
-                             (int)a->proc->pid, (unsigned)geteuid())
-                   : err_set(a->err, ERR_NOT_FOUND, "process %d ended before it answered", (int)a->proc->pid);
+                             (int)a->proc->pid, (unsigned)geteuid());
     return rc;
 }
 
