@@ -63,16 +63,15 @@ TEST(a_thread_in_a_sandbox_of_its_own)
     pthread_t thread;
     pthread_create(&thread, NULL, run_shut_in, NULL);
     while (!atomic_load(&is_shut_in)) sched_yield();
-    if (atomic_load(&is_shut_in) > 0) {
-        const struct kind *k = kind_find("profile", 7);
-        REQUIRE(k != NULL);
-        struct kind_options options = {.seconds = 0.3, .rate = 1000, .has_seconds = true, .query = ""};
-        struct output o;
-        CHECK_INT(capture_take(k, &options, NULL, &o, NULL), 0);
-        CHECK(o.samples.size > 0);
-        CHECK(atomic_load(&untabled_find) == NULL);
-        output_free(&o);
-    }
+    if (atomic_load(&is_shut_in) < 0) SKIP("a thread may not filter its system calls here");
+    const struct kind *k = kind_find("profile", 7);
+    REQUIRE(k != NULL);
+    struct kind_options options = {.seconds = 0.3, .rate = 1000, .has_seconds = true, .query = ""};
+    struct output o;
+    CHECK_INT(capture_take(k, &options, NULL, &o, NULL), 0);
+    CHECK(o.samples.size > 0);
+    CHECK(atomic_load(&untabled_find) == NULL);
+    output_free(&o);
     atomic_store(&must_end, true);
     pthread_join(thread, NULL);
 }
@@ -81,7 +80,7 @@ TEST(a_thread_in_a_sandbox_of_its_own)
 
 TEST(a_thread_in_a_sandbox_of_its_own)
 {
-    CHECK(true); /* nothing is guessed on this machine (hot/guess_caller.c) */
+    SKIP("nothing is guessed on this machine (hot/guess_caller.c)");
 }
 
 #endif

@@ -226,7 +226,7 @@ TEST(begins_with_little_by_events)
 
 TEST(near_the_end)
 {
-    CHECK(true); /* needs machine code */
+    SKIP("needs machine code of x86-64");
 }
 
 #endif
