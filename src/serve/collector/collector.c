@@ -1,4 +1,4 @@
-/* collector.c - the schedule. See collector.h. */
+/* collector.c - see collector.h. */
 #include "serve/collector/collector.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/lock_rank.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "serve/collector/collector_int.h"
 #include "serve/collector/node_url.h"
 
@@ -18,9 +19,9 @@ enum {
     TICK_MS = 100,
     MAX_BACKOFF_MS = 900 * 1000,
     MIN_BACKOFF_MS = 5 * 1000,
-    MIN_BUSY_MS = 1000, /* how soon it is tried again when somebody else profiles the JVM */
+    MIN_BUSY_MS = 1000, /* the first retry while another client profiles the JVM */
     MAX_BUSY_MS = 15 * 1000,
-    JOIN_MS = 1000, /* types of a JVM whose back-off ends so close together go on together */
+    JOIN_MS = 1000, /* types of a JVM whose back-offs end within this time share a session */
     HEARTBEAT_LIMIT_S = 5,
     MAX_PROFILE_BYTES = 512 << 20,
     MAX_JOBS = 1000,
@@ -42,7 +43,7 @@ static double random_part(struct collector *c) /* [0, 1); with the lock */
     return rand_r(&c->random_state) / ((double)RAND_MAX + 1);
 }
 
-static void tell(struct collector *c, enum collector_event event, int64_t id, enum profile_type type)
+static void notify(struct collector *c, enum collector_event event, int64_t id, enum profile_type type)
 {
     if (c->watcher) c->watcher(c->watcher_context, event, id, type);
 }
@@ -85,13 +86,13 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-/* Not of another procprof, which collects by itself, nor of this server's own entry without a JVM. */
+/* Another procprof collects its own profiles, and the entry of this server has none unless it names a JVM. */
 static bool is_possible(const struct cluster_node *n)
 {
     return n->role != CLUSTER_FE || (capture_is_jvm(n) && (n->jvm_pid || n->jvm_match[0]));
 }
 
-/* What the settings and the switches say of a task now. */
+/* With the lock. Brings the tasks of a node in line with the settings and with the switches of users. */
 static void apply_settings(struct collector *c, struct member *m, const struct settings *s, int64_t now_ms)
 {
     bool is_fe = m->node.role == CLUSTER_FE;
@@ -104,17 +105,19 @@ static void apply_settings(struct collector *c, struct member *m, const struct s
         k->possible = is_possible(&m->node);
         wanted = wanted && k->possible;
         k->duration_ms = 1000 * (is_fe ? s->fe_time_s : s->be_time_s);
-        /* A frontend is looked at without gaps, one type after the other. */
+        /* A frontend is profiled without gaps. */
         k->interval_ms = is_fe ? k->duration_ms + 1000 : 1000 * s->be_interval_s;
         if (wanted && !k->enabled) {
-            /* Spread out, so that a thousand nodes do not start in the same second; a few start at once. */
+            /* The first captures of many nodes are spread out over up to one interval (200 ms for each node),
+             * so that a thousand nodes do not start in the same second. */
             double window_ms = 200.0 * (double)c->n_members;
             if (window_ms > (double)k->interval_ms) window_ms = (double)k->interval_ms;
             k->due_ms = now_ms + (is_fe ? 0 : (int64_t)(window_ms * random_part(c)));
             k->failures = 0;
             k->error[0] = 0;
         } else if (wanted && !k->backoff_ms && k->due_ms > now_ms + k->interval_ms) {
-            k->due_ms = now_ms + (int64_t)((double)k->interval_ms * random_part(c)); /* it became shorter */
+            k->due_ms =
+                now_ms + (int64_t)((double)k->interval_ms * random_part(c)); /* the interval became shorter */
         }
         if (!wanted) {
             k->backoff_ms = 0;
@@ -125,6 +128,8 @@ static void apply_settings(struct collector *c, struct member *m, const struct s
     }
 }
 
+/* Takes over added, changed and dropped nodes. A dropped node stays in the list while a capture, a heartbeat
+ * or a fetch of it runs, because their threads look it up when they end. */
 static void read_nodes(struct collector *c, const struct settings *s, int64_t now_ms)
 {
     struct cluster_node *nodes;
@@ -165,9 +170,11 @@ static void on_cluster(void *context, enum cluster_event event, int32_t node)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- captures ---- */
+/* ---- captures ----
+ *
+ * on_answer and on_switched run on pull's thread. */
 
-static void ask(struct capture *cap);
+static void request_profile(struct capture *cap);
 
 static void on_switched(void *context, struct pull_result *r)
 {
@@ -176,7 +183,7 @@ static void on_switched(void *context, struct pull_result *r)
     if (!r->code && r->status == 200) {
         cluster_audit(cap->collector->cluster, "collector", "", "ok", NULL,
                       "heap profiling of node %d switched on", cap->facts.node.id);
-        ask(cap);
+        request_profile(cap);
         return;
     }
     cap->failed = r->code ? r->code : ERR_UNSUPPORTED;
@@ -201,13 +208,13 @@ static void on_answer(void *context, struct pull_result *r)
     struct collector *c = cap->collector;
     bool no_such = !r->code && (r->status == 404 || r->status == 405 || r->status == 501);
     cap->is_off |= !r->code && r->status == 501;
-    if (no_such) { /* try the other spelling; remember the first answer */
+    if (no_such) { /* try the next path, beginning again at 0 after the last one */
         char *next = capture_path(cap->facts.type, cap->path + 1, cap->facts.seconds);
         size_t number = next ? cap->path + 1 : 0;
         mem_free(next);
         if (number != cap->first_path) {
             cap->path = number;
-            ask(cap);
+            request_profile(cap);
             return;
         }
         if (cap->facts.type == PROFILE_HEAP && cap->is_off && !cap->was_switched_on &&
@@ -221,9 +228,8 @@ static void on_answer(void *context, struct pull_result *r)
         cap->failed = r->code;
         snprintf(cap->error, sizeof cap->error, "%s", r->error);
     } else if (r->status != 200) {
-        char line[120] = "";
-        for (size_t i = 0; i < r->body.len && i + 1 < sizeof line && r->body.data[i] >= 32; i++)
-            line[i] = (char)r->body.data[i], line[i + 1] = 0;
+        char line[120];
+        text_first_line(r->body.data, r->body.len, line, sizeof line);
         cap->failed = no_such ? ERR_UNSUPPORTED : ERR_IO;
         snprintf(cap->error, sizeof cap->error, "HTTP status %ld%s%s", r->status, *line ? ": " : "", line);
     } else {
@@ -234,7 +240,7 @@ static void on_answer(void *context, struct pull_result *r)
     capture_arrived(cap);
 }
 
-static void ask(struct capture *cap)
+static void request_profile(struct capture *cap)
 {
     char *path = capture_path(cap->facts.type, cap->path, cap->facts.seconds);
     double slack_s = cap->facts.seconds * 0.5;
@@ -245,7 +251,7 @@ static void ask(struct capture *cap)
     mem_free(path);
 }
 
-/* With the lock; the caller lets it begin after unlocking. */
+/* With the lock. The caller starts the capture after it has released the lock. */
 static struct capture *new_capture(struct collector *c, struct member *m, enum profile_type type,
                                    double seconds, int64_t job)
 {
@@ -263,12 +269,12 @@ static struct capture *new_capture(struct collector *c, struct member *m, enum p
     return cap;
 }
 
-static void begin(struct capture *cap)
+static void begin_capture(struct capture *cap)
 {
     if (capture_is_jvm(&cap->facts.node))
         capture_jvm_begin(&cap, 1);
     else
-        ask(cap);
+        request_profile(cap);
 }
 
 bool collector_gives_up(struct collector *c, int32_t node)
@@ -287,8 +293,8 @@ void collector_jvm_crashed(struct collector *c, const struct cluster_node *node,
     if (m) m->rest_until_ms = monotonic_ms() + MAX_BACKOFF_MS;
     pthread_mutex_unlock(&c->lock);
     cluster_jvm_crashed(c->cluster, node->id);
-    server_log(LOG_WARN_, "node %d (%s): %s. It is left alone for %d minutes", node->id, node->name, why,
-               MAX_BACKOFF_MS / 60000);
+    server_log(LOG_WARN_, "node %d (%s): %s; its next capture starts in %d minutes", node->id, node->name,
+               why, MAX_BACKOFF_MS / 60000);
 }
 
 void capture_arrived(struct capture *cap)
@@ -315,7 +321,7 @@ static void end_job(struct collector *c, const struct capture *cap, int code, co
     }
 }
 
-/* With the lock: its turn has come. */
+/* With the lock. The session that the job waited for has ended. */
 static void start_waiting(struct collector *c, struct member *m, struct capture *cap)
 {
     m->tasks[cap->facts.type].running = true;
@@ -351,7 +357,10 @@ size_t collector_failures(struct collector *c, struct collector_failure failures
     return n;
 }
 
-/* code: 0, CAPTURE_EMPTY, or a negative one. */
+/* Workers, threads of JVM sessions and collector_stop call this once for each capture. It updates the
+ * schedule and the job under the lock, then logs, notifies and frees the capture without it. When this was
+ * the last capture of the node, it also starts the job that waited for it. code: 0, CAPTURE_EMPTY, or a
+ * negative error code. */
 void capture_ended(struct capture *cap, int code, const struct store_profile *p, const char *error)
 {
     struct collector *c = cap->collector;
@@ -376,7 +385,7 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
             bool ended_early = (double)(now_ms - cap->began_ms) < cap->facts.seconds * 1000;
             if (m->node.role == CLUSTER_FE && (k->due_ms < now_ms || ended_early)) k->due_ms = now_ms;
         } else if (is_busy) {
-            /* Nothing is wrong with the node: somebody looks at it and is done soon, or it still starts. */
+            /* The node is well: another client profiles it and will end soon, or it is still starting. */
             int64_t wait_ms = MIN_BUSY_MS;
             for (unsigned i = 1; i < k->n_busy && wait_ms < MAX_BUSY_MS; i++) wait_ms *= 2;
             k->due_ms = now_ms + (wait_ms < MAX_BUSY_MS ? wait_ms : MAX_BUSY_MS);
@@ -408,34 +417,34 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
         m->waiting = NULL;
         if (next) start_waiting(c, m, next);
     }
-    bool is_told = n_busy <= 1 && !c->stopping, is_again = failures > 1 && !cap->job;
+    bool is_logged = n_busy <= 1 && !c->stopping, is_again = failures > 1 && !cap->job;
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
-    /* That there is no frontend beside this server is said by its heartbeat; a node that is still gone is old
-     * news. */
+    /* The heartbeat reports a missing frontend of this server, and the first of several failures in a row has
+     * been logged already. */
     bool is_quiet = is_again || (cap->facts.node.is_self && code == ERR_NOT_FOUND);
     enum log_level level = is_quiet ? LOG_DEBUG_ : LOG_WARN_;
-    if (code < 0 && is_told)
+    if (code < 0 && is_logged)
         server_log(level, "%s %s of node %d (%s) failed: %s", cap->job ? "requested" : "scheduled",
                    profile_type_name(type), node, cap->facts.node.name, error);
-    tell(c, COLLECTOR_TYPE, node, type);
-    if (cap->job) tell(c, COLLECTOR_JOB, cap->job, type);
+    notify(c, COLLECTOR_TYPE, node, type);
+    if (cap->job) notify(c, COLLECTOR_JOB, cap->job, type);
     bytes_free(&cap->body);
     mem_free(cap);
-    if (next) begin(next);
+    if (next) begin_capture(next);
 }
 
-/* People who look go before what is collected: it has a minute, they have not. */
-static void step_back(void)
+/* Interactive requests run before scheduled captures: a capture can wait a minute, a user cannot. */
+static void lower_priority(void)
 {
-    if (setpriority(PRIO_PROCESS, (id_t)gettid(), 10)) /* on Linux: of this thread alone */
-        server_log(LOG_DEBUG_, "collecting with the priority of the rest: %s", strerror(errno));
+    if (setpriority(PRIO_PROCESS, (id_t)gettid(), 10)) /* Linux applies it to this thread only */
+        server_log(LOG_DEBUG_, "cannot lower the priority of a collector thread: %s", strerror(errno));
 }
 
-static void *decode_always(void *context)
+static void *worker_main(void *context)
 {
     struct collector *c = context;
-    step_back();
+    lower_priority();
     for (;;) {
         pthread_mutex_lock(&c->lock);
         while (!c->done_first && !c->stopping) pthread_cond_wait(&c->work, &c->lock);
@@ -446,7 +455,7 @@ static void *decode_always(void *context)
         }
         bool stopping = c->stopping;
         pthread_mutex_unlock(&c->lock);
-        if (!cap) return NULL; /* stopping, and nothing left */
+        if (!cap) return NULL; /* the collector is stopping and the queue is empty */
         struct store_profile p;
         struct err err = {0};
         int code = cap->failed;
@@ -470,12 +479,12 @@ struct heartbeat {
     struct cluster_node node;
 };
 
-/* What failed because a node was down is tried at once when it is there again: the minutes after a start are
- * those one wants to see. */
-static void begin_anew(struct member *m)
+/* With the lock. A node that was down is alive again. Types that are in back-off are due at once, because the
+ * minutes after a start are the interesting ones. */
+static void end_backoffs(struct member *m)
 {
     int64_t now_ms = monotonic_ms();
-    if (m->rest_until_ms > now_ms) return; /* it crashed: that was no ordinary end */
+    if (m->rest_until_ms > now_ms) return; /* the JVM crashed under the profiler; the pause still applies */
     for (int t = 0; t < PROFILE_N_TYPES; t++) {
         struct task *k = &m->tasks[t];
         if (!k->backoff_ms) continue;
@@ -485,7 +494,8 @@ static void begin_anew(struct member *m)
     }
 }
 
-/* A frontend beside this server may be missing while the node, the server itself, is alive. */
+/* alive and can_be_profiled differ for the entry of this server: the server is alive while the frontend JVM
+ * on its host may be missing. */
 static void heartbeat_ended(struct collector *c, int32_t node, bool alive, bool can_be_profiled,
                             const char *version, const char *error)
 {
@@ -493,7 +503,7 @@ static void heartbeat_ended(struct collector *c, int32_t node, bool alive, bool 
     struct member *m = member_of(c, node);
     if (m) {
         m->heartbeat_running = false;
-        if (can_be_profiled && m->was_dead) begin_anew(m);
+        if (can_be_profiled && m->was_dead) end_backoffs(m);
         m->was_dead = !can_be_profiled;
     }
     c->n_heartbeats++;
@@ -505,32 +515,35 @@ static void heartbeat_ended(struct collector *c, int32_t node, bool alive, bool 
 static void on_heartbeat(void *context, struct pull_result *r)
 {
     struct heartbeat *h = context;
-    /* Any answer is a sign of life; what it serves is the captures' business. */
+    /* An answer of any status proves that the node is alive. */
     heartbeat_ended(h->collector, h->node.id, !r->code, !r->code, r->server, r->code ? r->error : "");
     if (!r->code && cluster_node_is_followed(&h->node)) node_follow(h->collector, &h->node);
     mem_free(h);
 }
 
-/* This server is alive also where the frontend beside it is not: that is an error of the node, said once.
- * Where no frontend is wanted there is nothing to say. */
-static bool tell_of_frontend(struct collector *c, const struct cluster_node *node, char *error)
+/* The entry of this server: a missing frontend JVM is an error of the node, logged once. No error is shown
+ * when no frontend is configured. Always returns true, because the server itself is alive. */
+static bool report_frontend(struct collector *c, const struct cluster_node *node, char *error)
 {
-    struct cluster_node known; /* node is a copy of before: what was said last is not in it */
+    struct cluster_node known; /* the present state; *node is an older copy without the last error */
     if (cluster_node_get(c->cluster, node->id, &known)) return true;
     if (!node->jvm_pid && !node->jvm_match[0]) error[0] = 0;
     if (error[0] && !known.error[0])
-        server_log(LOG_WARN_, "no frontend to profile: %s (setting fe_jvm; empty: none is wanted)", error);
-    if (!error[0] && known.error[0]) server_log(LOG_INFO_, "the frontend is there");
+        server_log(LOG_WARN_,
+                   "no frontend to profile: %s; name it with the setting fe_jvm, or empty the setting if "
+                   "there is none",
+                   error);
+    if (!error[0] && known.error[0]) server_log(LOG_INFO_, "the frontend is running again");
     return true;
 }
 
-static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
+static void request_heartbeat(struct collector *c, const struct cluster_node *node)
 {
     if (!node->port || node->is_self) {
         char error[200] = "";
         bool alive = jvm_is_alive(node, error, sizeof error);
         bool can_be_profiled = alive;
-        if (node->is_self) alive = tell_of_frontend(c, node, error);
+        if (node->is_self) alive = report_frontend(c, node, error);
         heartbeat_ended(c, node->id, alive, can_be_profiled, "", error);
         return;
     }
@@ -541,13 +554,13 @@ static void ask_heartbeat(struct collector *c, const struct cluster_node *node)
               HEARTBEAT_LIMIT_S, 1 << 20, on_heartbeat, h);
 }
 
-/* ---- the thread that decides ---- */
+/* ---- the scheduler's thread ---- */
 
 static void next_due(struct collector *c, struct task *k, int64_t now_ms)
 {
     k->backoff_ms = 0;
     k->due_ms += k->interval_ms;
-    if (k->due_ms <= now_ms) { /* we are late by more than a whole interval */
+    if (k->due_ms <= now_ms) { /* late by more than one interval: skip the missed captures */
         int64_t behind = (now_ms - k->due_ms) / k->interval_ms + 1;
         c->n_missed += (uint64_t)behind;
         k->due_ms += behind * k->interval_ms;
@@ -562,14 +575,16 @@ static void expire_jobs(struct collector *c, int64_t now_ms)
     c->n_jobs = n;
 }
 
-/* What one look at all nodes found to do, once the lock is let go. */
+/* What a pass over all nodes found to start. It is filled under the lock and started after the lock is
+ * released. */
 struct due {
     struct capture **begun;
     struct cluster_node *beats;
     size_t n_begun, cap_begun, n_beats, cap_beats;
 };
 
-/* With the lock: one scheduled capture of a node at a time, the longest overdue first. */
+/* With the lock. A node has one scheduled capture at a time, the longest overdue first. A JVM has one session
+ * for all its types. */
 static void find_due_capture(struct collector *c, struct member *m, const struct settings *s, int64_t now_ms,
                              struct due *due)
 {
@@ -585,7 +600,7 @@ static void find_due_capture(struct collector *c, struct member *m, const struct
     if (is_jvm && cluster_jvm_is_claimed(c->cluster, m->id)) return;
     for (int t = 0; t < PROFILE_N_TYPES; t++) {
         struct task *k = &m->tasks[t];
-        /* A JVM is looked at once for all its types; they stand side by side in the list. */
+        /* The captures of one JVM follow each other in the list; start_due relies on it. */
         if (t != best && !(is_jvm && k->enabled && k->backoff_ms <= now_ms + JOIN_MS)) continue;
         *VEC_PUSH(due->begun, due->n_begun, due->cap_begun) =
             new_capture(c, m, (enum profile_type)t, (double)k->duration_ms / 1000, 0);
@@ -600,7 +615,7 @@ static void find_due(struct collector *c, size_t turn, const struct settings *s,
 {
     due->n_begun = due->n_beats = 0;
     for (size_t i = 0; i < c->n_members; i++) {
-        /* From another node on each time: a limit on captures is shared fairly. */
+        /* Each pass begins with another node, so that all nodes share the limit on captures. */
         struct member *m = c->members[(i + turn) % c->n_members];
         if (m->is_gone) {
             c->nodes_changed |= !m->n_running && !m->heartbeat_running && !m->is_followed;
@@ -620,19 +635,19 @@ static void start_due(struct collector *c, const struct due *due)
 {
     struct capture **begun = due->begun;
     for (size_t i = 0; i < due->n_begun; i++)
-        tell(c, COLLECTOR_TYPE, begun[i]->facts.node.id, begun[i]->facts.type);
+        notify(c, COLLECTOR_TYPE, begun[i]->facts.node.id, begun[i]->facts.type);
     for (size_t i = 0, n; i < due->n_begun; i += n) {
         int32_t node = begun[i]->facts.node.id;
         for (n = 1; i + n < due->n_begun && begun[i + n]->facts.node.id == node;) n++;
         if (capture_is_jvm(&begun[i]->facts.node))
             capture_jvm_begin(&begun[i], n);
         else
-            ask(begun[i]);
+            request_profile(begun[i]);
     }
-    for (size_t i = 0; i < due->n_beats; i++) ask_heartbeat(c, &due->beats[i]);
+    for (size_t i = 0; i < due->n_beats; i++) request_heartbeat(c, &due->beats[i]);
 }
 
-static void *decide_always(void *context)
+static void *scheduler_main(void *context)
 {
     struct collector *c = context;
     struct due due = {0};
@@ -662,7 +677,7 @@ static void *decide_always(void *context)
     return NULL;
 }
 
-/* ---- asked from outside ---- */
+/* ---- requests of other threads ---- */
 
 static void describe_task(const struct task *k, enum profile_type type, struct collector_type *out)
 {
@@ -715,11 +730,11 @@ int collector_switch(struct collector *c, int32_t node, enum profile_type type, 
     }
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
-    if (!bad) tell(c, COLLECTOR_TYPE, node, type);
+    if (!bad) notify(c, COLLECTOR_TYPE, node, type);
     return bad;
 }
 
-/* A session that somebody asked for is not cut short for another. */
+/* With the lock. A session that a user requested is not cut short for another job. */
 static bool is_job_running(const struct collector *c, const struct member *m)
 {
     for (size_t i = 0; i < c->n_jobs; i++)
@@ -755,7 +770,8 @@ int collector_collect(struct collector *c, int32_t node, enum profile_type type,
         *ret_job = j->about.id;
         cap = new_capture(c, m, type, seconds, j->about.id);
         if (capture_is_jvm(&m->node) && m->n_running > 1) {
-            /* Its session ends early, keeps what it has, and makes room. */
+            /* The present session ends early, publishes what it has, and capture_ended then starts this job.
+             */
             m->n_running--;
             m->tasks[type].running = m->n_running > 0;
             c->n_captures--;
@@ -769,9 +785,9 @@ int collector_collect(struct collector *c, int32_t node, enum profile_type type,
     pthread_mutex_unlock(&c->lock);
     if (bad) return bad;
     int64_t job = *ret_job;
-    if (!waits) begin(cap);
-    tell(c, COLLECTOR_JOB, job, type);
-    tell(c, COLLECTOR_TYPE, node, type);
+    if (!waits) begin_capture(cap);
+    notify(c, COLLECTOR_JOB, job, type);
+    notify(c, COLLECTOR_TYPE, node, type);
     return 0;
 }
 
@@ -800,14 +816,15 @@ void collector_metrics(struct collector *c, struct buf *out)
         const char *name, *type, *help;
         unsigned long long value;
     } all[] = {
-        {"procprof_captures_started_total", "counter", "captures begun", c->n_started},
-        {"procprof_captures_published_total", "counter", "captures that became a profile", c->n_published},
+        {"procprof_captures_started_total", "counter", "captures started", c->n_started},
+        {"procprof_captures_published_total", "counter", "captures that were published as a profile",
+         c->n_published},
         {"procprof_captures_empty_total", "counter", "captures without a sample", c->n_empty},
         {"procprof_captures_failed_total", "counter", "captures that failed", c->n_failed},
-        {"procprof_captures_missed_total", "counter", "scheduled captures that could not begin in time",
+        {"procprof_captures_missed_total", "counter", "scheduled captures that could not start in time",
          c->n_missed},
         {"procprof_captures_running", "gauge", "captures under way", c->n_captures},
-        {"procprof_heartbeats_total", "counter", "looks whether a node is alive", c->n_heartbeats},
+        {"procprof_heartbeats_total", "counter", "checks whether a node is alive", c->n_heartbeats},
         {"procprof_nodes", "gauge", "registered nodes", c->n_members},
     };
     pthread_mutex_unlock(&c->lock);
@@ -816,7 +833,7 @@ void collector_metrics(struct collector *c, struct buf *out)
                    all[i].type, all[i].name, all[i].value);
 }
 
-/* ---- life ---- */
+/* ---- start and stop ---- */
 
 int collector_start(struct cluster *cluster, struct store *store, collector_watcher *watcher, void *context,
                     struct collector **ret_collector, struct err *err)
@@ -837,14 +854,14 @@ int collector_start(struct cluster *cluster, struct store *store, collector_watc
         mem_free(c);
         return bad;
     }
-    *ret_collector = c; /* before anybody can be told of anything */
+    *ret_collector = c; /* before cluster_watch: from there on callbacks may use it */
     cluster_watch(cluster, on_cluster, c);
     while (c->n_workers < sizeof c->workers / sizeof *c->workers) {
-        errno = pthread_create(&c->workers[c->n_workers], NULL, decode_always, c);
+        errno = pthread_create(&c->workers[c->n_workers], NULL, worker_main, c);
         if (errno) abort();
         c->n_workers++;
     }
-    if (pthread_create(&c->scheduler, NULL, decide_always, c)) abort();
+    if (pthread_create(&c->scheduler, NULL, scheduler_main, c)) abort();
     return 0;
 }
 
@@ -858,7 +875,7 @@ void collector_stop(struct collector *c)
     pthread_mutex_unlock(&c->lock);
     pthread_join(c->scheduler, NULL);
     for (unsigned i = 0; i < c->n_workers; i++) pthread_join(c->workers[i], NULL);
-    pull_stop(c->pull); /* hands back what was under way */
+    pull_stop(c->pull); /* ends the transfers under way; their captures go to the queue */
     pthread_mutex_lock(&c->lock);
     while (c->n_own_threads) pthread_cond_wait(&c->wake, &c->lock);
     pthread_mutex_unlock(&c->lock);

@@ -1,9 +1,12 @@
-/* collector.h - who is asked for what, when: per node and type a schedule, a time limit, a back-off, a
- * reason.
+/* collector.h - takes profiles from all nodes on a schedule and on request.
  *
- * One thread decides, one moves bytes (collect/pull.h), a few decode. A node that hangs, lies or is gone
- * costs its own schedule and nobody else's. What is published was decoded, is of the type it says, and is not
- * empty.
+ * Each type of each node has its own schedule, time limit, back-off and last error. One thread runs the
+ * schedule, one moves the bytes of all transfers (collect/pull.h), two decode; each session of a JVM and each
+ * fetch from another procprof has a thread of its own. A node that hangs, sends nonsense or is gone delays
+ * only its own schedule. A profile is published only after it was decoded, is of the requested type and has
+ * samples.
+ *
+ * All functions may be called from any thread.
  */
 #ifndef SERVE_COLLECTOR_COLLECTOR_H
 #define SERVE_COLLECTOR_COLLECTOR_H
@@ -20,14 +23,15 @@
 struct collector;
 
 enum collector_event { COLLECTOR_TYPE, COLLECTOR_JOB };
-/* Told without locks held. id is the node's, or the job's. */
+/* Called on the thread that made the change, with no lock held. id is the id of the node (COLLECTOR_TYPE) or
+ * of the job (COLLECTOR_JOB). */
 typedef void collector_watcher(void *context, enum collector_event event, int64_t id, enum profile_type type);
 
 int collector_start(struct cluster *cluster, struct store *store, collector_watcher *watcher, void *context,
                     struct collector **ret_collector, struct err *err);
-void collector_stop(struct collector *c); /* captures under way are given up; NULL is fine */
+void collector_stop(struct collector *c); /* abandons captures that are under way; c may be NULL */
 
-struct collector_type { /* of one node; times are wall clock, 0: none */
+struct collector_type { /* one type of one node; times are wall clock, 0 when there is none */
     enum profile_type type;
     bool enabled, running;
     int64_t interval_s, duration_s;
@@ -36,9 +40,10 @@ struct collector_type { /* of one node; times are wall clock, 0: none */
     uint64_t n_failed; /* since the start */
     char error[240];
 };
-/* The types this node can be asked for. */
+/* Fills in the types that can be collected from the node and returns their number. */
 size_t collector_types(struct collector *c, int32_t node, struct collector_type types[PROFILE_N_TYPES]);
-/* Somebody switched it by hand: kept over restarts; off clears the back-off, on begins at once. */
+/* Switches scheduled captures of one type on or off. The choice survives restarts and overrides the settings.
+ * Switching off clears the back-off; switching on starts a capture at once. */
 int collector_switch(struct collector *c, int32_t node, enum profile_type type, bool enabled,
                      struct collector_type *ret_type, struct err *err);
 
@@ -54,21 +59,23 @@ struct collector_job {
     int64_t profile_id; /* when done */
     char error[240];
 };
-/* A capture now. ERR_INPUT for seconds out of bounds, ERR_NOT_FOUND for the node, ERR_BUSY while that type of
- * that node is being captured. */
+/* Starts a capture now, as a job. ERR_INPUT when the seconds are out of bounds, ERR_NOT_FOUND when there is
+ * no such node, ERR_UNSUPPORTED when the node cannot have that type, ERR_BUSY while a capture of that type of
+ * that node is under way. */
 int collector_collect(struct collector *c, int32_t node, enum profile_type type, double seconds,
                       int64_t *ret_job, struct err *err);
 int collector_job(struct collector *c, int64_t id, struct collector_job *ret_job); /* or ERR_NOT_FOUND */
 
 enum { COLLECTOR_MAX_FAILURES = 200 };
 struct collector_failure {
-    int64_t time_ms; /* wall clock, of its end */
+    int64_t time_ms; /* wall clock, when the capture ended */
     int32_t node;
     enum profile_type type;
-    bool is_job; /* somebody asked for it; else it was scheduled */
+    bool is_job; /* requested with collector_collect; else scheduled */
     char error[240];
 };
-/* The last captures that failed, newest first, also when later ones went well. Returns how many. */
+/* The captures that failed most recently, newest first, whether or not later ones succeeded. Returns their
+ * number. */
 size_t collector_failures(struct collector *c, struct collector_failure failures[COLLECTOR_MAX_FAILURES]);
 
 void collector_metrics(struct collector *c, struct buf *out); /* Prometheus text */

@@ -1,4 +1,7 @@
-/* collector_follow.c - a frontend that is another procprof: it collects by itself, we fetch what it has. */
+/* collector_follow.c - a frontend that is another procprof. It collects by itself; we fetch its profiles.
+ *
+ * A fetch ("turn") runs on a detached thread after a heartbeat. member.is_followed, set under the collector's
+ * lock, allows one turn for each node at a time. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +17,18 @@
 enum { MAX_LISTED = 10000, MAX_FILES_A_TURN = 100, MAX_NAMES = 1024, MAX_SAME_SECOND = 16 };
 #define LIST_LIMIT_S       5
 #define FILE_LIMIT_S       60
-/* A capture is listed when it has ended, by the second it began: one that began so much before the newest may
- * still come. */
+/* A capture appears in the list when it has ended, under the second in which it began. So a capture that
+ * began up to this long before the newest one may still appear. */
 #define LONGEST_CAPTURE_MS 3600000
 
-/* What was seen at a node. One turn at a time has it, and a node lives while its turn runs: no lock. */
+/* What was fetched from a node. Only the thread of its turn uses it. There is one turn at a time, and
+ * read_nodes does not free the node during a turn, so no lock is needed. */
 struct followed {
-    char newest[PROFILE_STAMP_LEN + 1];      /* "": nothing yet */
-    char names[MAX_NAMES][PROFILE_NAME_MAX]; /* the last that were taken over or refused */
+    char newest[PROFILE_STAMP_LEN + 1];      /* "" before the first complete turn */
+    char names[MAX_NAMES][PROFILE_NAME_MAX]; /* a ring of the last names that were fetched or refused */
     size_t n_names_ever;
-    int64_t last_id_before; /* the largest id of what was taken over before this server was started */
+    int64_t
+        last_id_before; /* the largest id of the profiles that were fetched before this start of the server */
 };
 
 struct turn {
@@ -44,7 +49,7 @@ static void remember(struct followed *f, const char *file)
     snprintf(f->names[f->n_names_ever++ % MAX_NAMES], PROFILE_NAME_MAX, "%s", file);
 }
 
-/* Decoded before it is ours, as everything. */
+/* Decodes the file before it is published and fills in what the index shows of it. */
 static int check(const struct bytes *file, const struct profile_name *name, struct store_new *new,
                  char types[128], struct err *err)
 {
@@ -57,7 +62,7 @@ static int check(const struct bytes *file, const struct profile_name *name, stru
         bytes_free(&inside);
         if (bad) return bad;
         if (tar_gz_entry(file->data, file->len, ".pprof", &inside,
-                         NULL)) { /* only a page: shown, not merged */
+                         NULL)) { /* a page without data can be shown but not merged */
             new->samples = -1;
             return 0;
         }
@@ -97,7 +102,7 @@ static int fetch_one(struct collector *c, const struct cluster_node *node, const
     }
     bytes_free(&body);
     if (bad < 0)
-        server_log(LOG_WARN_, "%s of node %d (%s) was not taken over: %s", e->file, node->id, node->name,
+        server_log(LOG_WARN_, "cannot take over %s of node %d (%s): %s", e->file, node->id, node->name,
                    err.text);
     return bad;
 }
@@ -113,8 +118,8 @@ static int64_t largest_id(struct store *store, int32_t node)
     return id;
 }
 
-/* Whether it was taken over before a restart. Two that began in the same second there have had to take
- * seconds of their own here: it is the size that tells. */
+/* Whether the profile was fetched before this start of the server. Profiles that began in the same second at
+ * the node have different seconds in our store, so the sizes are compared as well. */
 static bool is_there(struct store *store, int32_t node, int64_t last_id_before,
                      const struct node_list_entry *e)
 {
@@ -130,8 +135,8 @@ static bool is_there(struct store *store, int32_t node, int64_t last_id_before,
     return false;
 }
 
-/* The oldest second of what is wanted: nothing that retention would take at once, nothing that was seen long
- * ago and may have been taken by it since. */
+/* The oldest second from which profiles are fetched. Older ones would be removed by retention at once, or
+ * were fetched long ago and may have been removed since. */
 static void wanted_since(struct turn *t, char stamp[PROFILE_STAMP_LEN + 1])
 {
     int64_t days = cluster_setting_int(t->collector->cluster, CONF_PROC_PROFILE_FILE_RETAINED_DAYS);
@@ -142,7 +147,7 @@ static void wanted_since(struct turn *t, char stamp[PROFILE_STAMP_LEN + 1])
     if (strcmp(recent, stamp) > 0) memcpy(stamp, recent, sizeof recent);
 }
 
-/* The newest first. */
+/* Fetches new profiles, the newest first, at most MAX_FILES_A_TURN. */
 static void fetch_new(struct turn *t)
 {
     struct collector *c = t->collector;
@@ -165,7 +170,8 @@ static void fetch_new(struct turn *t)
             bad = fetch_one(c, &t->node, e);
             n_fetched++;
         }
-        if (!bad || bad == ERR_INPUT) remember(f, e->file); /* else: again in the next turn */
+        if (!bad || bad == ERR_INPUT)
+            remember(f, e->file); /* other failures are tried again in the next turn */
     }
     if (i == n_entries && n_entries) memcpy(f->newest, entries[0].name.stamp, sizeof f->newest);
     mem_free(entries);
@@ -212,5 +218,5 @@ void node_follow(struct collector *c, const struct cluster_node *node)
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     int failed = pthread_create(&thread, &detached, follow, t);
     pthread_attr_destroy(&detached);
-    if (failed) end_turn(t); /* no thread to be had: with the next heartbeat */
+    if (failed) end_turn(t); /* no thread could be created; the next heartbeat tries again */
 }

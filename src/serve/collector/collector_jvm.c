@@ -1,4 +1,7 @@
-/* collector_jvm.c - frontends that are a JVM on this host. */
+/* collector_jvm.c - captures of frontends that are a JVM on this host.
+ *
+ * One session samples all types that are due. It runs on a detached thread, which owns its captures until
+ * capture_ended. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +25,7 @@ struct session {
     size_t n_captures;
 };
 
-/* How the node says which JVM: a pid, or a word jvm_find understands. */
+/* Writes what jvm_find understands: a process id or a part of the command line. */
 static void target_of(const struct cluster_node *n, char *text, size_t size)
 {
     if (n->jvm_pid)
@@ -57,7 +60,7 @@ bool jvm_is_alive(const struct cluster_node *n, char *error, size_t n_error)
 
 static const struct {
     unsigned event;
-    const char *columns[3]; /* the first one there is shown first */
+    const char *columns[3]; /* the first one in the profile is the one to show */
 } kinds[PROFILE_N_TYPES] = {
     [PROFILE_CPU] = {JVM_EVENT_CPU, {"cpu", "samples"}},
     [PROFILE_MEM] = {JVM_EVENT_ALLOC, {"alloc_space", "alloc_objects"}},
@@ -73,8 +76,8 @@ static bool is_column_of(enum profile_type type, const char *name)
     return false;
 }
 
-/* Keeps the columns of that type and the samples that have anything in them: none when nothing of that type
- * happened in the session, which has no columns of it then. */
+/* Keeps the columns of that type, and the samples with a value in them. A session in which nothing of that
+ * type happened has no such columns; then no samples are kept. */
 static void keep_type(struct profile *p, enum profile_type type)
 {
     size_t n = p->n_sample_types, n_kept = 0;
@@ -98,7 +101,8 @@ static void keep_type(struct profile *p, enum profile_type type)
                 if (!strcmp(kinds[type].columns[i], profile_text(p, p->sample_types[k].type)))
                     p->default_sample_type = p->sample_types[k].type;
     }
-    /* A period is of one of the columns; that of another type's would keep profiles of this one apart. */
+    /* A period belongs to one column. The period of a removed column would keep profiles of this type from
+     * being merged. */
     if (!is_column_of(type, profile_text(p, p->period_type.type))) {
         p->period_type = (struct value_type){0};
         p->has_period_type = false;
@@ -108,7 +112,7 @@ static void keep_type(struct profile *p, enum profile_type type)
     mem_free(ones);
 }
 
-/* The page as StarRocks keeps it, and behind it the profile, so that it can be merged and compared. */
+/* Publishes an archive with the page, as StarRocks stores it, and the profile, for merging and comparing. */
 static int publish(struct store *store, const struct capture_facts *f, const struct jvm_collected *got,
                    struct store_profile *ret_profile, struct err *err)
 {
@@ -175,13 +179,14 @@ static void *run_session(void *context)
         o.duration_s =
             s->captures[i]->facts.seconds > o.duration_s ? s->captures[i]->facts.seconds : o.duration_s;
     }
-    if (!(o.duration_s > 0)) o.duration_s = 1; /* the heap alone: what is alive of what was seen */
+    if (!(o.duration_s > 0))
+        o.duration_s = 1; /* only the heap is due: a short session that reports live objects */
     char *library;
     int bad = jvm_settings_read(c->cluster, s->node.id, &o, &library, &err);
     if (!bad) bad = find_jvm(&s->node, &proc, &err);
     if (!bad) bad = jvm_collect(&proc, &o, &got, &err);
     if (bad == ERR_TIMEOUT && is_cancelled(s))
-        bad = ERR_BUSY; /* it made room: nothing is wrong with the JVM */
+        bad = ERR_BUSY; /* the session ended early on request; the JVM is well */
     if (got.jvm_crashed) collector_jvm_crashed(c, &s->node, got.note);
     for (size_t i = 0; i < s->n_captures; i++) {
         struct store_profile p;
@@ -223,6 +228,6 @@ void capture_jvm_begin(struct capture **captures, size_t n_captures)
     c->n_own_threads--;
     pthread_mutex_unlock(&c->lock);
     for (size_t i = 0; i < n_captures; i++)
-        capture_ended(s->captures[i], ERR_IO, NULL, "this server cannot make another thread");
+        capture_ended(s->captures[i], ERR_IO, NULL, "the server cannot create another thread");
     mem_free(s);
 }

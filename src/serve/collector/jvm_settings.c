@@ -1,3 +1,4 @@
+/* jvm_settings.c - see jvm_settings.h. */
 #include "serve/collector/jvm_settings.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* node_capture.c - see capture.h. */
+/* node_capture.c - see node_capture.h. */
 #include "serve/collector/node_capture.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@
 enum { MAX_UNPACKED_BYTES = 1 << 30 };
 #define SYMBOL_LIMIT_S 20
 
-/* brpc and libprocprof, then Go and Databend. */
+/* First the path of brpc and libprocprof, then those of Go and Databend. */
 static const char *const paths[PROFILE_N_TYPES][4] = {
     [PROFILE_CPU] = {"/pprof/profile?seconds=%g", "/debug/pprof/profile?seconds=%g"},
     [PROFILE_MEM] = {"/pprof/allocs?seconds=%g", "/debug/pprof/allocs?seconds=%g"},
@@ -76,8 +76,9 @@ static bool looks_like_page(const void *data, size_t len, const char *content_ty
 static const char *const nothing[PROFILE_N_TYPES] = {
     [PROFILE_CPU] = "no samples: the process used no CPU in that time",
     [PROFILE_MEM] = "no samples: nothing was allocated in that time",
-    [PROFILE_HEAP] = "no memory in use is known: heap profiling is off or began just now (enable_prof() from "
-                     "SQL, or be_heap_enable, switch it on)",
+    [PROFILE_HEAP] =
+        "no memory in use was recorded: heap profiling is off or was just switched on; switch it on "
+        "with enable_prof() from SQL or with the setting be_heap_enable",
     [PROFILE_CONTENTION] = "no samples: no thread waited for a lock in that time",
     [PROFILE_WALL] = "no samples",
 };
@@ -97,7 +98,7 @@ int capture_check(const void *data, size_t len, const char *content_type, enum p
     if (!len) return err_set(err, ERR_INPUT, "the answer was empty");
     if (looks_like_page(data, len, content_type)) {
         text_first_line(data, len, line, sizeof line);
-        return err_set(err, ERR_INPUT, "a web page came instead of a profile: %s", line);
+        return err_set(err, ERR_INPUT, "the answer is a web page, not a profile: %s", line);
     }
     struct format_options reading = {.max_bytes = MAX_UNPACKED_BYTES, .ret_format = ret_format};
     struct profile *p = NULL;
@@ -114,7 +115,7 @@ int capture_check(const void *data, size_t len, const char *content_type, enum p
                       profile_type_name(type),
                       p->n_sample_types ? profile_text(p, p->sample_types[0].type) : "");
     } else if (!p->n_samples || (type == PROFILE_HEAP && is_all_zero(p))) {
-        /* A heap of which nothing is known to be in use would be shown as one that is empty. */
+        /* A heap profile without any byte in use would look like an empty heap. */
         err_set(err, ERR_NOT_FOUND, "%s", nothing[type]);
         bad = CAPTURE_EMPTY;
     }
@@ -143,7 +144,8 @@ struct store_total capture_total(const struct profile *p)
     const struct value_type *type = &p->sample_types[index];
     int n = snprintf(total.type, sizeof total.type, "%s/%s", profile_text(p, type->type),
                      profile_text(p, type->unit));
-    if (n < 0 || (size_t)n >= sizeof total.type) return (struct store_total){0}; /* nothing we know of */
+    if (n < 0 || (size_t)n >= sizeof total.type)
+        return (struct store_total){0}; /* longer than any unit we know */
     for (size_t i = 0; i < p->n_samples; i++)
         if (__builtin_add_overflow(total.value, profile_sample_values(p, i)[index], &total.value))
             return (struct store_total){0};
@@ -159,7 +161,7 @@ void capture_sample_types(const struct profile *p, char *text, size_t size)
             snprintf(text + n, size - n, "%s%s/%s", t ? "," : "", profile_text(p, p->sample_types[t].type),
                      profile_text(p, p->sample_types[t].unit));
         if (more < 0 || (size_t)more >= size - n) {
-            text[n] = 0; /* only whole ones */
+            text[n] = 0; /* leaves out a type that does not fit completely */
             return;
         }
         n += (size_t)more;
