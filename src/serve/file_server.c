@@ -1,4 +1,4 @@
-/* file_server.c - see file_server.h. A store in a folder of its own that goes when it ends. */
+/* file_server.c - see file_server.h. The store is in a temporary folder that is removed at the end. */
 #include "serve/file_server.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ int file_server_start(const struct file_server_options *o, struct file_server **
     return 0;
 }
 
-/* By what it counts. */
+/* Finds the type of a profile from its sample types. */
 static enum profile_type type_of(const struct profile *p)
 {
     for (size_t i = 0; i < p->n_sample_types; i++) {

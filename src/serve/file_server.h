@@ -1,5 +1,5 @@
-/* file_server.h - `procprof ui`: the same page over files instead of nodes. Nothing is collected, nothing is
- * kept. */
+/* file_server.h - `procprof ui`: the page of the server for files instead of nodes. It collects nothing and
+ * leaves nothing behind. */
 #ifndef SERVE_FILE_SERVER_H
 #define SERVE_FILE_SERVER_H
 
@@ -12,21 +12,20 @@ struct file_server;
 
 struct file_server_options {
     const char *host;
-    int port;                  /* 0: any */
+    int port;                  /* 0 for any free port */
     const char *binary;        /* of the main mapping; may be NULL */
-    const char *const *search; /* folders with binaries, NULL-ended; may be NULL */
+    const char *const *search; /* folders with binaries, NULL-terminated; may be NULL */
 };
 
-/* A loopback server over nothing yet. */
+/* Starts a server on loopback, without files. */
 int file_server_start(const struct file_server_options *options, struct file_server **ret_server,
                       struct err *err);
-/* Adds one, decoded to know that it is a profile; *ret_id is its number in the page's addresses. The bytes
- * are copied. */
+/* Adds a copy of a file, which must be a profile. *ret_id is its id in the URLs of the page. */
 int file_server_add(struct file_server *s, const char *name, const struct bytes *bytes, long long *ret_id,
                     struct err *err);
-/* What /ui/... speaks of: "ids=1,2" and, when compared, "&base_ids=3". */
+/* The profiles that /ui/... shows: "ids=1,2" and, for a comparison, "&base_ids=3". */
 void file_server_select(struct file_server *s, const char *selection);
 int file_server_port(const struct file_server *s);
-void file_server_stop(struct file_server *s); /* NULL is fine */
+void file_server_stop(struct file_server *s); /* s may be NULL */
 
 #endif

@@ -23,12 +23,13 @@ struct server {
     struct site site;
     struct http_server *http;
     struct mysql_server *mysql;
-    pthread_mutex_t listeners; /* a client may set a password while the other listener is being made */
-    char *host;                /* where they listen */
+    pthread_mutex_t listeners; /* held while listeners start or move: a client of the first one may set the
+                                  password of root meanwhile */
+    char *host;                /* the address of the listeners */
     char **search;
 };
 
-/* ---- what happens is told to the pages that listen ---- */
+/* ---- events for open pages ---- */
 
 static void on_store(void *context, enum store_event event, const struct store_profile *p)
 {
@@ -85,7 +86,8 @@ static void on_bind(void *context)
             if (bad && http_server_rebind(s->http, s->host, &again)) server_log(LOG_ERROR_, "%s", again.text);
         }
         if (bad) {
-            server_log(LOG_ERROR_, "cannot listen on %s, still on %s: %s", host, s->host, err.text);
+            server_log(LOG_ERROR_, "cannot listen on %s: %s; the server still listens on %s", host, err.text,
+                       s->host);
         } else {
             server_log(LOG_INFO_, "listening on %s now", host);
             char *old = s->host;
@@ -131,7 +133,7 @@ static char *node_name(void *context, int32_t id)
     return mem_printf("%s %s", cluster_role_name(n.role), n.name);
 }
 
-/* This server's own entry: the frontend 10001. */
+/* The entry of this server, frontend 10001. */
 static int set_self(struct cluster *c, int http_port, int query_port, int32_t *ret_id, struct err *err)
 {
     struct cluster_node *all, self = {.role = CLUSTER_FE, .is_self = true};
@@ -167,7 +169,7 @@ static int add_own_backend(struct cluster *c, int32_t *ret_id, struct err *err)
     if (cluster_node_find(c, 1 << CLUSTER_BE, n.host, n.port, &there))
         return cluster_node_add(c, &n, ret_id, err);
     *ret_id = there.id;
-    return cluster_node_update(c, there.id, &n, err); /* be.conf may have changed since */
+    return cluster_node_update(c, there.id, &n, err); /* be.conf may have changed before this start */
 }
 
 static char **split_path(const char *text)
@@ -205,7 +207,9 @@ static int start_store(struct server *s, const struct server_options *o, const s
     if (!bad)
         bad = set_self(c, (int)cluster_setting_int(c, CONF_HTTP_PORT),
                        (int)cluster_setting_int(c, CONF_QUERY_PORT), &self, err);
-    if (!bad) bad = cluster_add_conf_nodes(c, nodes, NULL, err); /* after our own: this server is 10001 */
+    if (!bad)
+        bad = cluster_add_conf_nodes(c, nodes, NULL,
+                                     err); /* after our own entry, which must get the id 10001 */
     if (!bad) bad = store_node_dir(s->site.store, self, dir, true, err);
     if (!bad && o->has_be_conf) {
         bad = add_own_backend(c, &backend, err);
@@ -228,8 +232,8 @@ static int start_store(struct server *s, const struct server_options *o, const s
     return bad;
 }
 
-/* The preset, and a port of fe.conf, which the frontend itself has where it runs on this host, are no more
- * than wishes; who names a port for this server shall get it or be told. */
+/* The server binds a port that the user named for it or refuses to start. The default port, and a port of
+ * fe.conf, which the frontend on this host may use itself, are replaced by the next free one. */
 static bool is_wish(struct cluster *c, enum conf_key port)
 {
     enum conf_file from = cluster_setting_from(c, port);
@@ -240,8 +244,8 @@ static void say_other_port(struct cluster *c, enum conf_key key, const char *wha
 {
     int wanted = (int)cluster_setting_int(c, key);
     if (wanted && port != wanted)
-        server_log(LOG_WARN_, "port %d is another server's%s: %s is on %d", wanted,
-                   cluster_setting_from(c, key) ? " (the frontend's own?)" : "", what, port);
+        server_log(LOG_WARN_, "port %d is in use by another server%s; %s listens on %d", wanted,
+                   cluster_setting_from(c, key) ? " (perhaps the frontend)" : "", what, port);
 }
 
 static int start_listeners(struct server *s, const struct server_options *o, struct err *err)
@@ -256,7 +260,7 @@ static int start_listeners(struct server *s, const struct server_options *o, str
                                        .if_taken = "choose one with --http-port",
                                        .tls_cert = cert,
                                        .tls_key = key};
-    /* The setting counts once root has a password; that it is wrong is better known now. */
+    /* The setting applies only after root has a password, but an error in it is reported at the start. */
     char *listen = cluster_setting_text(c, CONF_LISTEN);
     int bad = listen_check(&(struct listen_words){.whom = "clients (the setting listen)"}, listen, err);
     mem_free(listen);
@@ -337,7 +341,7 @@ int server_start(struct conf *conf, const struct server_options *o, struct serve
     int32_t self;
     if (!bad)
         bad = set_self(site->cluster, server_http_port(s), server_mysql_port(s), &self,
-                       err); /* 0 became a port */
+                       err); /* port 0 has become a real port */
     if (bad) return server_stop(s), bad;
     *ret_server = s;
     return 0;

@@ -1,5 +1,5 @@
-/* cluster.c - making and ending a cluster; settings; audit; the log. Nodes and users have files of their own.
- */
+/* cluster.c - opening and closing a cluster, settings, audit, log. Nodes and users are in cluster_nodes.c and
+ * cluster_users.c. */
 #include "serve/cluster/cluster.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int load_settings(struct cluster *c, struct err *err)
         int key = conf_key_find(db_text(s, 0), CONF_OWN_FILE);
         struct err why = {0};
         if (key < 0 || conf_set(&c->conf, (enum conf_key)key, db_text(s, 1), &why))
-            server_log(LOG_WARN_, "kept setting %s is not taken: %s", db_text(s, 0),
+            server_log(LOG_WARN_, "stored setting %s is ignored: %s", db_text(s, 0),
                        key < 0 ? "no such key any more" : why.text);
     }
     return db_done(&c->db, s, err);
@@ -82,14 +82,17 @@ static int open_audit(const struct cluster *c)
     char path[sizeof c->data_dir + 32];
     snprintf(path, sizeof path, "%s/audit.log", c->data_dir);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-    if (fd < 0) server_log(LOG_WARN_, "%s: %s; actions are only logged", path, strerror(errno));
+    if (fd < 0)
+        server_log(LOG_WARN_, "cannot open %s: %s; actions are written to the log only", path,
+                   strerror(errno));
     return fd;
 }
 
 void cluster_audit_reopen(struct cluster *c)
 {
     int fd = open_audit(c);
-    if (fd < 0 || c->audit_fd < 0) { /* what was never opened stays so: others may be looking at it */
+    if (fd < 0 ||
+        c->audit_fd < 0) { /* other threads read audit_fd without the lock, so it must not change from -1 */
         if (fd >= 0) close(fd);
         return;
     }
@@ -115,7 +118,8 @@ int cluster_open(const char *data_dir, struct conf *conf, struct cluster **ret_c
         bad = db_open(&c->db, path, schema, &was_damaged, err);
     }
     if (was_damaged)
-        server_log(LOG_ERROR_, "%s was damaged; it is now %s.damaged and an empty one was made", path, path);
+        server_log(LOG_ERROR_, "%s was damaged; it was renamed to %s.damaged and replaced by an empty one",
+                   path, path);
     if (!bad) bad = load_settings(c, err);
     if (!bad) bad = load_switches(c, err);
     if (!bad) bad = cluster_users_load(c, err);
@@ -147,7 +151,7 @@ void cluster_watch(struct cluster *c, void (*watcher)(void *, enum cluster_event
     c->watchers[c->n_watchers++].context = context;
 }
 
-void cluster_tell(struct cluster *c, enum cluster_event event, int32_t node_id)
+void cluster_notify(struct cluster *c, enum cluster_event event, int32_t node_id)
 {
     for (size_t i = 0; i < c->n_watchers; i++) c->watchers[i].call(c->watchers[i].context, event, node_id);
 }
@@ -202,7 +206,7 @@ int cluster_setting_set(struct cluster *c, const char *key_name, const char *val
         bad = db_run(&c->db, err, "INSERT OR REPLACE INTO settings VALUES (?, ?)", "tt", key_name,
                      conf_text(&c->conf, (enum conf_key)key));
     pthread_mutex_unlock(&c->lock);
-    if (!bad) cluster_tell(c, CLUSTER_SETTING_CHANGED, 0);
+    if (!bad) cluster_notify(c, CLUSTER_SETTING_CHANGED, 0);
     return bad;
 }
 
@@ -242,7 +246,7 @@ static void local_time(char text[40])
     snprintf(text + n, 40 - n, ".%03d", (int)(now_ms % 1000));
 }
 
-/* Control bytes of foreign text must not forge log lines. */
+/* Control bytes in texts of clients could forge log lines. */
 static void one_line(char *text)
 {
     for (; *text; text++)
@@ -264,10 +268,10 @@ void cluster_audit(struct cluster *c, const char *user, const char *peer, const 
     one_line(line);
     local_time(when);
     if (c->audit_fd >= 0) {
-        char whole[sizeof when + sizeof line + 2]; /* in one write: lines of two threads do not mix */
+        char whole[sizeof when + sizeof line + 2]; /* one write, so that lines of two threads do not mix */
         int n = snprintf(whole, sizeof whole, "%s %s\n", when, line);
         if (write(c->audit_fd, whole, (size_t)n) != n)
-            server_log(LOG_WARN_, "audit.log cannot be written: %s", strerror(errno));
+            server_log(LOG_WARN_, "cannot write audit.log: %s", strerror(errno));
     }
     server_log(LOG_INFO_, "audit %s", line);
 }

@@ -1,4 +1,4 @@
-/* cluster_nodes.c - the nodes of a cluster: kept in memory, written through to SQLite. */
+/* cluster_nodes.c - the nodes of a cluster, in memory and in SQLite. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
@@ -80,7 +80,8 @@ void cluster_jvm_claim(struct cluster *c, int32_t id)
     pthread_mutex_unlock(&c->lock);
 }
 
-static size_t jvm_claim_locked(const struct cluster *c, int32_t id) /* n_jvm_claims: none */
+static size_t jvm_claim_locked(const struct cluster *c,
+                               int32_t id) /* the index; n_jvm_claims when there is none */
 {
     size_t i = 0;
     while (i < c->n_jvm_claims && c->jvm_claims[i] != id) i++;
@@ -161,8 +162,8 @@ bool cluster_node_is_jvm(const struct cluster_node *n)
     return n->role == CLUSTER_FE && (n->is_self || !n->port);
 }
 
-/* Letters, digits, '.', '-', '_' of a name; or an IPv6 address. Nothing that could mean something inside a
- * URL. */
+/* A name of letters, digits, '.', '-' and '_', or an IPv6 address. No other character, because the host
+ * becomes part of a URL. */
 static bool is_host(const char *host)
 {
     struct in6_addr v6;
@@ -183,7 +184,7 @@ static int check_node(const struct cluster_node *n, struct err *err)
         return err_set(err, ERR_INPUT, "%s needs a port between 1 and 65535", n->host);
     for (const char *p = n->token; *p; p++)
         if ((unsigned char)*p <= 32 || (unsigned char)*p >= 127)
-            return err_set(err, ERR_INPUT, "a token is printable ASCII without blanks");
+            return err_set(err, ERR_INPUT, "a token must be printable ASCII without blanks");
     return 0;
 }
 
@@ -221,7 +222,7 @@ int cluster_node_add(struct cluster *c, const struct cluster_node *node, int32_t
         bool same_place = !strcasecmp(o->host, n.host) && o->port == n.port &&
                           (o->role == CLUSTER_FE) == (n.role == CLUSTER_FE);
         if (same_place && (n.port || (o->jvm_pid == n.jvm_pid && !strcmp(o->jvm_match, n.jvm_match))))
-            bad = err_set(err, ERR_BUSY, "%s %s:%u is there already, with id %d", cluster_role_name(o->role),
+            bad = err_set(err, ERR_BUSY, "%s %s:%u exists already, with id %d", cluster_role_name(o->role),
                           n.host, n.port, o->id);
     }
     if (!bad && c->n_nodes >= CLUSTER_MAX_NODES)
@@ -231,7 +232,7 @@ int cluster_node_add(struct cluster *c, const struct cluster_node *node, int32_t
     pthread_mutex_unlock(&c->lock);
     if (bad) return bad;
     if (ret_id) *ret_id = n.id;
-    cluster_tell(c, CLUSTER_NODE_ADDED, n.id);
+    cluster_notify(c, CLUSTER_NODE_ADDED, n.id);
     return 0;
 }
 
@@ -272,7 +273,7 @@ int cluster_node_drop(struct cluster *c, int32_t id, struct err *err)
     if (!n)
         bad = err_set(err, ERR_NOT_FOUND, "no node has the id %d", id);
     else if (n->is_self)
-        bad = err_set(err, ERR_DENIED, "node %d is this server itself", id);
+        bad = err_set(err, ERR_DENIED, "node %d is this server and cannot be dropped", id);
     else
         bad = db_run(&c->db, err, "DELETE FROM nodes WHERE id = ?", "i", (int64_t)id);
     if (!bad) {
@@ -283,7 +284,7 @@ int cluster_node_drop(struct cluster *c, int32_t id, struct err *err)
             if (c->switches[i].node_id == id) c->switches[i] = c->switches[--c->n_switches];
     }
     pthread_mutex_unlock(&c->lock);
-    if (!bad) cluster_tell(c, CLUSTER_NODE_DROPPED, id);
+    if (!bad) cluster_notify(c, CLUSTER_NODE_DROPPED, id);
     return bad;
 }
 
@@ -308,7 +309,7 @@ void cluster_node_state(struct cluster *c, int32_t id, bool alive, int64_t start
         if (version && *version) snprintf(n->version, sizeof n->version, "%s", version);
     }
     pthread_mutex_unlock(&c->lock);
-    if (changed) cluster_tell(c, CLUSTER_NODE_STATE, id);
+    if (changed) cluster_notify(c, CLUSTER_NODE_STATE, id);
 }
 
 /* ---- switches ---- */
@@ -342,7 +343,7 @@ int cluster_type_set_switch(struct cluster *c, int32_t id, const char *type, boo
     }
     if (!bad) w->enabled = enabled;
     pthread_mutex_unlock(&c->lock);
-    if (!bad) cluster_tell(c, CLUSTER_TYPE_SWITCHED, id);
+    if (!bad) cluster_notify(c, CLUSTER_TYPE_SWITCHED, id);
     return bad;
 }
 

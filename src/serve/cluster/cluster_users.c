@@ -1,8 +1,8 @@
-/* cluster_users.c - users, passwords and the limit on guessing them.
+/* cluster_users.c - users, passwords and the limit on failed logins.
  *
- * What is stored is SHA1(SHA1(password)): the MySQL protocol's native login can be checked against nothing
- * stronger, so a second, slower hash beside it would protect nothing. The file is readable by its owner only.
- */
+ * The database stores SHA1(SHA1(password)). The native login of the MySQL protocol cannot be checked against
+ * a stronger hash, and a second, slower hash beside it would not protect anything. Only the owner can read
+ * the file. */
 #include <ctype.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -14,8 +14,8 @@
 #include "serve/cluster/cluster_int.h"
 
 enum { MAX_USERS = 10000, MAX_PASSWORD_BYTES = 256 };
-/* Wrong passwords in a minute. Few of one user from one address; more before an address, or a user from
- * wherever, is kept out altogether: else anybody could keep root out. */
+/* Wrong passwords in a minute: of one user from one address, of all users from one address, of one user from
+ * all addresses. The last limit is high, because otherwise any client could lock root out. */
 static const unsigned max_wrong[] = {[LOGIN_PAIR] = 5, [LOGIN_PEER] = 20, [LOGIN_USER] = 100};
 
 static void sha1(const void *a, size_t n_a, const void *b, size_t n_b, uint8_t out[20])
@@ -88,10 +88,10 @@ static int check_name(const char *name, struct err *err)
 {
     size_t n = strlen(name);
     if (n == 0 || n >= sizeof((struct cluster_user *)0)->name)
-        return err_set(err, ERR_INPUT, "a user name has 1 to 63 bytes");
+        return err_set(err, ERR_INPUT, "a user name must have 1 to 63 bytes");
     for (size_t i = 0; i < n; i++)
         if (!isalnum((unsigned char)name[i]) && !strchr("_-.@", name[i]))
-            return err_set(err, ERR_INPUT, "a user name is made of letters, digits and _ - . @");
+            return err_set(err, ERR_INPUT, "a user name may have letters, digits and _ - . @ only");
     return 0;
 }
 
@@ -120,7 +120,7 @@ int cluster_user_create(struct cluster *c, const char *name, const char *passwor
     put_password(&u, password);
     pthread_mutex_lock(&c->lock);
     if (find(c, name))
-        bad = err_set(err, ERR_BUSY, "user '%s' is there already", name);
+        bad = err_set(err, ERR_BUSY, "user '%s' exists already", name);
     else if (c->n_users >= MAX_USERS)
         bad = err_set(err, ERR_LIMIT, "more than %d users", MAX_USERS);
     else
@@ -142,8 +142,8 @@ int cluster_user_drop(struct cluster *c, const char *name, struct err *err)
     return bad;
 }
 
-/* Changes one user by `change`, saves it, and tells the listeners when that makes the server protected or
- * not. */
+/* Changes one user by `change`, saves the user, and calls the bind hooks when root got or lost its password.
+ */
 static int change_user(struct cluster *c, const char *name,
                        void (*change)(struct cluster_user *u, const void *with), const void *with,
                        struct err *err)
@@ -208,7 +208,7 @@ bool cluster_user_check(struct cluster *c, const char *name, const char *passwor
     bool known = cluster_user_get(c, name, &u) == 0;
     uint8_t hash[20];
     hash_password(strlen(password) > MAX_PASSWORD_BYTES ? "" : password,
-                  hash); /* also for unknown users: same time */
+                  hash); /* also for an unknown user, so that both take the same time */
     if (!known) return false;
     if (!u.has_password) return *password == 0;
     return *password && CRYPTO_memcmp(hash, u.native_hash, 20) == 0;
@@ -219,7 +219,7 @@ bool cluster_user_check_native(struct cluster *c, const char *name, const uint8_
 {
     struct cluster_user u = {0};
     bool known = cluster_user_get(c, name, &u) == 0;
-    if (!known) u.has_password = true; /* an unknown user takes as long as a wrong password */
+    if (!known) u.has_password = true; /* so that an unknown user takes as long as a wrong password */
     if (!u.has_password) return n_answer == 0;
     if (n_answer != 20) return false;
     uint8_t mask[20], once[20], twice[20];
@@ -250,7 +250,7 @@ void cluster_on_bind_change(struct cluster *c, void (*hook)(void *), void *conte
     c->bind_hook_context[c->n_bind_hooks++] = context;
 }
 
-/* ---- guessing ---- */
+/* ---- failed logins ---- */
 
 static struct login_failures *slot(struct cluster *c, enum login_kind kind, const char *user,
                                    const char *peer)
@@ -260,7 +260,8 @@ static struct login_failures *slot(struct cluster *c, enum login_kind kind, cons
                      kind == LOGIN_USER ? "" : peer);
     struct login_failures *f = &c->failures[kind][hash_bytes(who, (size_t)n) % LOGIN_SLOTS];
     int64_t now_ns = clock_monotonic_ns();
-    /* Whoever shares a slot shares its count: an attacker cannot wash out his own with made-up names. */
+    /* Names with the same hash share a slot and its count, so an attacker cannot evict his count by inventing
+     * names. */
     if (now_ns - f->since_ns > 60000000000) *f = (struct login_failures){.since_ns = now_ns};
     return f;
 }

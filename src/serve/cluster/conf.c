@@ -82,7 +82,7 @@ static const struct conf_key_info keys[CONF_N_KEYS] = {
     [CONF_FE_JVM] = {"fe_jvm", CONF_TEXT, "String", "com.starrocks.StarRocksFE", 0, 0, CONF_OWN_FILE, false,
                      "this host's frontend: a pid, a main class, or a port it listens on; empty: none"},
     [CONF_FE_ALLOC_INTERVAL_BYTES] = {"fe_alloc_interval_bytes", CONF_INT, "long", "2097152", 1024,
-                                      INT32_MAX /* what a JVM takes */, CONF_OWN_FILE, true,
+                                      INT32_MAX /* the limit of a JVM */, CONF_OWN_FILE, true,
                                       "bytes that a frontend allocates between two samples"},
     [CONF_FE_ENGINE] = {"fe_engine", CONF_TEXT, "String", "auto", 0, 0, CONF_OWN_FILE, true,
                         "engine for frontends: async-profiler, jfr (the JVM's flight recorder), or auto"},
@@ -106,7 +106,7 @@ int conf_key_find(const char *name, unsigned files)
     return -1;
 }
 
-/* Optimal string alignment distance without regard to case; 99 when either is too long to bother. */
+/* The optimal string alignment distance, ignoring case; 99 when one of the texts is too long. */
 static int distance(const char *a, const char *b)
 {
     enum { MAX = 63 };
@@ -135,7 +135,7 @@ static int distance(const char *a, const char *b)
 const char *conf_key_nearest(const char *name, unsigned files)
 {
     const char *best = NULL;
-    int best_distance = (int)strlen(name) / 4 + 1; /* about one slip in four letters, at most */
+    int best_distance = (int)strlen(name) / 4 + 1; /* about one wrong letter in four */
     if (best_distance > 4) best_distance = 4;
     for (int k = 0; k < CONF_N_KEYS; k++) {
         if (!(keys[k].files & files)) continue;
@@ -185,10 +185,10 @@ static bool is_types_list(const char *text)
 static int check_text(enum conf_key key, const char *value, struct err *err)
 {
     if (strlen(value) > CONF_MAX_VALUE_BYTES)
-        return err_set(err, ERR_LIMIT, "longer than %d bytes", CONF_MAX_VALUE_BYTES);
+        return err_set(err, ERR_LIMIT, "the value is longer than %d bytes", CONF_MAX_VALUE_BYTES);
     for (const char *p = value; *p; p++)
         if ((unsigned char)*p < 32 || *p == 127)
-            return err_set(err, ERR_INPUT, "a control character in the value");
+            return err_set(err, ERR_INPUT, "the value has a control character");
     if (key == CONF_BE_PROFILE_TYPES && !is_types_list(value))
         return err_set(err, ERR_INPUT, "'%.60s' is not a list of cpu, mem, heap, contention, wall", value);
     if (key == CONF_LOG_LEVEL && strcmp(value, "error") && strcmp(value, "warn") && strcmp(value, "info") &&
@@ -242,7 +242,7 @@ struct reading {
     enum conf_file kind;
     conf_warn *warn;
     void *context;
-    struct pair { /* what earlier lines said, for ${...} */
+    struct pair { /* an earlier line, for ${...} */
         char *key, *value;
     } * pairs;
     size_t n_pairs, cap_pairs;
@@ -261,8 +261,8 @@ static void warn(struct reading *r, const char *format, ...)
     r->warn(r->context, text);
 }
 
-/* What ${name} stands for; STARROCKS_HOME is the folder above the file's own when nobody says otherwise.
- * NULL: nothing. */
+/* The value of ${name}, or NULL. Without a definition, STARROCKS_HOME is the parent of the folder that holds
+ * the file. */
 static char *variable(const struct reading *r, const char *name)
 {
     for (size_t i = r->n_pairs; i-- > 0;)
@@ -272,7 +272,7 @@ static char *variable(const struct reading *r, const char *name)
     if (strcmp(name, "STARROCKS_HOME")) return NULL;
     const char *slash = strrchr(r->name, '/');
     char *above = slash ? mem_printf("%.*s/..", (int)(slash - r->name), r->name) : mem_strdup("..");
-    char *whole = realpath(above, NULL); /* good wherever the server runs later */
+    char *whole = realpath(above, NULL); /* independent of the working folder of the server */
     if (!whole) return above;
     mem_free(above);
     above = mem_strdup(whole);
@@ -333,9 +333,8 @@ static int unknown_key(struct reading *r, const char *key, struct err *err)
 {
     const char *nearest = conf_key_nearest(key, r->kind);
     if (r->kind == CONF_COMMAND_LINE)
-        return nearest
-                   ? err_set(err, ERR_INPUT, "unknown key '%.80s'; did you mean '%s'?", key, nearest)
-                   : err_set(err, ERR_INPUT, "unknown key '%.80s'; --settings lists those there are", key);
+        return nearest ? err_set(err, ERR_INPUT, "unknown key '%.80s'; did you mean '%s'?", key, nearest)
+                       : err_set(err, ERR_INPUT, "unknown key '%.80s'; --settings lists the known keys", key);
     if (nearest)
         warn(r, "unknown key '%.80s'; did you mean '%s'?", key, nearest);
     else if (r->kind == CONF_OWN_FILE)
@@ -349,7 +348,8 @@ static int take_pair(struct reading *r, char *key, char *raw, struct err *err)
     bool is_node = r->kind & CONF_OWN_FILE && !strcmp(key, "node");
     char *value = NULL;
     int bad = expand(r, raw, &value, err);
-    if (bad && known < 0 && !is_node) return unknown_key(r, key, err); /* the value is none of ours */
+    if (bad && known < 0 && !is_node)
+        return unknown_key(r, key, err); /* the value of a foreign key does not matter */
     if (bad) return err_prefix(err, "%s", key), bad;
     if (is_node)
         bad = take_node(r, value, err);
@@ -372,7 +372,7 @@ static int take_line(struct reading *r, const char *from, const char *to, struct
     int bad = 0;
     char *equals = strchr(line, '=');
     if (memchr(from, 0, (size_t)(to - from)))
-        bad = err_set(err, ERR_INPUT, "a NUL byte; this is not a text file");
+        bad = err_set(err, ERR_INPUT, "the file has a NUL byte and is not a text file");
     else if (!*line || *line == '#')
         bad = 0;
     else if (!equals && r->kind & CONF_OWN_FILE)
@@ -380,7 +380,7 @@ static int take_line(struct reading *r, const char *from, const char *to, struct
     else if (equals) {
         char *key = trimmed(line, equals), *value = trimmed(equals + 1, line + strlen(line));
         size_t n =
-            strlen(value); /* be.conf is also read by a shell: one pair of quotes is not part of the value */
+            strlen(value); /* a shell reads be.conf too, so one pair of quotes is not part of the value */
         if (n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n - 1] == value[0]) {
             memmove(value, value + 1, n - 2);
             value[n - 2] = 0;
@@ -413,8 +413,9 @@ int conf_parse(struct conf *conf, const char *text, size_t len, const char *name
     struct conf fresh;
     copy_conf(&fresh, conf);
     struct reading r = {.into = &fresh, .name = name, .kind = kind, .warn = warn_, .context = context};
-    int bad =
-        len > CONF_MAX_FILE_BYTES ? err_set(err, ERR_LIMIT, "larger than %d bytes", CONF_MAX_FILE_BYTES) : 0;
+    int bad = len > CONF_MAX_FILE_BYTES
+                  ? err_set(err, ERR_LIMIT, "the file is larger than %d bytes", CONF_MAX_FILE_BYTES)
+                  : 0;
     for (const char *p = text, *end = text + len; !bad && p < end;) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         const char *line_end = newline ? newline : end;

@@ -1,10 +1,10 @@
 /* conf.h - settings: the keys of fe.conf and be.conf that concern profiling, and our own.
  *
- * A file is lines "key = value"; '#' begins a comment line; ${VAR} is replaced by an earlier key of the file
- * or by the environment. A value that cannot be is refused with file and line. A key we do not know is warned
- * about with the nearest one we know; in fe.conf and be.conf only when it is close to one of ours, because
- * the other hundreds of StarRocks' keys are none of our business. On the command line it is refused: whoever
- * types it is there to mend it.
+ * A file has lines "key = value". '#' begins a comment line. ${VAR} is replaced by an earlier key of the file
+ * or by the environment. An invalid value is an error with file and line. An unknown key causes a warning
+ * that names the nearest known key; in fe.conf and be.conf only when it is similar to one of ours, because
+ * StarRocks has hundreds of other keys. On the command line an unknown key is an error, because the user can
+ * correct it at once.
  */
 #ifndef SERVE_CLUSTER_CONF_H
 #define SERVE_CLUSTER_CONF_H
@@ -26,9 +26,9 @@ enum conf_key {
     CONF_BE_SYS_LOG_DIR, /* sys_log_dir of be.conf */
     CONF_HTTP_PORT,
     CONF_QUERY_PORT,
-    CONF_RPC_PORT, /* this one and the next: for SHOW FRONTENDS alone, as they stand in fe.conf */
+    CONF_RPC_PORT, /* this key and the next are only shown by SHOW FRONTENDS */
     CONF_EDIT_LOG_PORT,
-    CONF_BE_PORT, /* the same, for SHOW BACKENDS */
+    CONF_BE_PORT, /* this key and the next are only shown by SHOW BACKENDS */
     CONF_HEARTBEAT_SERVICE_PORT,
     CONF_BE_HTTP_PORT,
     CONF_BRPC_PORT,
@@ -58,17 +58,17 @@ enum conf_file {
     CONF_FE_FILE = 1,
     CONF_BE_FILE = 2,
     CONF_OWN_FILE = 4,
-    CONF_COMMAND_LINE = CONF_OWN_FILE | 8 /* what may stand in our own file, and nothing else */
+    CONF_COMMAND_LINE = CONF_OWN_FILE | 8 /* takes the keys of our own file */
 };
 
 struct conf_key_info {
     const char *name;
     enum conf_kind kind;
-    const char *type_name; /* as StarRocks' ADMIN SHOW FRONTEND CONFIG says it */
+    const char *type_name; /* as ADMIN SHOW FRONTEND CONFIG of StarRocks shows it */
     const char *preset;
-    int64_t min, max; /* numbers */
-    unsigned files;   /* where it may stand: enum conf_file, or-ed */
-    bool is_mutable;  /* while the server runs */
+    int64_t min, max; /* of a number */
+    unsigned files;   /* that may have the key: enum conf_file, or-ed */
+    bool is_mutable;  /* can change while the server runs */
     const char *comment;
 };
 
@@ -82,23 +82,22 @@ struct conf_node { /* a line "node = BE host:port [http=N] [brpc=N] [token=T] [n
 };
 
 struct conf {
-    char *values[CONF_N_KEYS];        /* NULL: the preset */
-    enum conf_file from[CONF_N_KEYS]; /* where it was given; 0: nowhere */
+    char *values[CONF_N_KEYS];        /* NULL for the default */
+    enum conf_file from[CONF_N_KEYS]; /* the file that has it; 0 for the default */
     struct conf_node *nodes;
     size_t n_nodes, cap_nodes;
 };
 
-typedef void conf_warn(void *context, const char *text); /* one line, with file:line in front */
+typedef void conf_warn(void *context, const char *text); /* text is one line and begins with file:line */
 
-/* Everything or nothing is taken from a file. */
+/* A file with an error changes nothing. */
 int conf_read(struct conf *conf, const char *path, enum conf_file kind, conf_warn *warn, void *context,
               struct err *err);
 int conf_parse(struct conf *conf, const char *text, size_t len, const char *name, enum conf_file kind,
                conf_warn *warn, void *context, struct err *err);
 void conf_free(struct conf *conf);
 
-/* Checks and stores one value, as the command line gives it; the text is brought to its plain form ("TRUE" ->
- * "true"). */
+/* Checks and stores one value in its normal form ("TRUE" becomes "true"). */
 int conf_set(struct conf *conf, enum conf_key key, const char *value, struct err *err);
 const char *conf_text(const struct conf *conf, enum conf_key key);
 int64_t conf_int(const struct conf *conf, enum conf_key key); /* bool: 0 or 1 */

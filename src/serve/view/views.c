@@ -1,4 +1,4 @@
-/* views.c - see views.h: loading, merging, and what is kept in memory. */
+/* views.c - see views.h: loads and merges profiles and caches views. */
 #include "serve/view/views.h"
 
 #include <openssl/evp.h>
@@ -33,8 +33,9 @@ struct views {
     struct views_options o;
     struct symbolizer *symbols;
     char *search_path;
-    sem_t at_work; /* a look at a large profile takes memory: only so many at a time */
-    pthread_mutex_t lock;
+    sem_t at_work; /* limits how many threads make a view at the same time, because large profiles need memory
+                    */
+    pthread_mutex_t lock; /* protects the list of views, their n_users and state */
     struct view *newest, *oldest;
     struct views_state state;
 };
@@ -129,7 +130,8 @@ static bool names_are_missing(const struct profile *p)
     return false;
 }
 
-/* A file of this machine is not the file of the same name elsewhere, unless the build id says so. */
+/* A file on this host is the binary of another host only if its build id is the same; a path alone does not
+ * prove it. */
 static bool may_look_here(struct views *v, const struct profile *p, int32_t node)
 {
     if (!v->o.is_local || v->o.is_local(v->o.context, node)) return true;
@@ -160,7 +162,7 @@ static int decode(struct views *v, const void *data, size_t len, const char *nam
     return 0;
 }
 
-/* The profile inside a stored file, symbolised; for an archive the one behind the page. */
+/* Reads the profile in a stored file, from inside the archive if it is one, and symbolizes it. */
 static int load(struct views *v, const struct store_profile *s, bool want_lines, struct profile **ret_profile,
                 struct err *err)
 {
@@ -169,12 +171,12 @@ static int load(struct views *v, const struct store_profile *s, bool want_lines,
     if (!bad && s->form == PROFILE_ARCHIVE) {
         bad = tar_gz_entry(file.data, file.len, ".pprof", &inside, err);
         if (bad == ERR_NOT_FOUND)
-            err_set(err, ERR_UNSUPPORTED, "%s holds only a page; it can be looked at, but not merged",
-                    s->file);
+            err_set(err, ERR_UNSUPPORTED, "%s holds only a page, which can be shown but not merged", s->file);
     }
     const struct bytes *data = s->form == PROFILE_ARCHIVE ? &inside : &file;
     if (!bad) bad = decode(v, data->data, data->len, s->file, s->node, want_lines, ret_profile, err);
-    if (!bad && (s->samples < 0 || !*s->total.type)) { /* found, or of an older version: now we know */
+    if (!bad && (s->samples < 0 || !*s->total.type)) { /* the index lacks the totals of a file that it found
+                                                          or that an older version wrote */
         struct store_total total = capture_total(*ret_profile);
         char types[128];
         capture_sample_types(*ret_profile, types, sizeof types);
@@ -199,7 +201,7 @@ static int merge(struct profile **parts, size_t n, struct profile **ret, struct 
     return bad;
 }
 
-/* Of several, those that cannot be read are left out, as long as one can. */
+/* Merges the profiles that can be read. An error only if none can. */
 static int load_all(struct views *v, const struct store_profile *list, size_t n, bool want_lines,
                     struct profile **ret, struct err *err)
 {
@@ -264,7 +266,7 @@ static void name_places(struct views *v, const struct store_profile *list, size_
     profile_name_places(p, may_look ? v->symbols : NULL);
 }
 
-/* ---- what it is called ---- */
+/* ---- titles ---- */
 
 static unsigned n_nodes_of(const struct store_profile *list, size_t n)
 {
@@ -296,7 +298,7 @@ static char *title_of(struct views *v, const struct store_profile *list, size_t 
     return title;
 }
 
-/* ---- making one ---- */
+/* ---- making a view ---- */
 
 static int make(struct views *v, const struct view_request *r, struct buf *out, struct err *err)
 {
@@ -343,13 +345,13 @@ void view_tag(const struct view_request *r, char tag[33])
     EVP_MD_CTX *h = EVP_MD_CTX_new();
     unsigned char digest[EVP_MAX_MD_SIZE];
     if (!h || !EVP_DigestInit_ex(h, EVP_sha256(), NULL)) abort();
-    int64_t head[] = {2 /* the form of views */, r->kind, (int64_t)r->n_profiles, (int64_t)r->n_base,
+    int64_t head[] = {2 /* the version of the format */, r->kind, (int64_t)r->n_profiles, (int64_t)r->n_base,
                       (int64_t)r->n_rows};
     EVP_DigestUpdate(h, head, sizeof head);
     for (size_t i = 0; i < r->n_profiles; i++)
         EVP_DigestUpdate(h, &r->profiles[i].id, sizeof r->profiles[i].id);
     for (size_t i = 0; i < r->n_base; i++) EVP_DigestUpdate(h, &r->base[i].id, sizeof r->base[i].id);
-    /* An id may be given again when the index was lost: the file says which one it is. */
+    /* After a loss of the index an id can be used again, so the name of the file is part of the tag. */
     if (r->n_profiles) EVP_DigestUpdate(h, r->profiles[0].file, strlen(r->profiles[0].file));
     if (r->sample) EVP_DigestUpdate(h, r->sample, strlen(r->sample) + 1);
     if (r->function) EVP_DigestUpdate(h, r->function, strlen(r->function) + 1);
@@ -417,7 +419,9 @@ int views_get(struct views *v, const struct view_request *r, const struct view *
     if (bad) return bad;
 
     pthread_mutex_lock(&v->lock);
-    link_newest(v, view); /* a twin made meanwhile grows old by itself */
+    /* Two threads may have missed the same view and made it twice. Both copies are correct; the one that
+     * find_view does not return is evicted when it is the oldest. */
+    link_newest(v, view);
     v->state.bytes += view->len;
     v->state.n_views++;
     for (struct view *old = v->oldest; old && v->state.bytes > v->o.cache_bytes;) {

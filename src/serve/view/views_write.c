@@ -1,4 +1,4 @@
-/* views_write.c - one profile (and a base) as one view. */
+/* views_write.c - writes one profile, and perhaps a base, as one view. */
 #include "base/mem.h"
 #include "format/format.h"
 #include "profile/compat.h"
