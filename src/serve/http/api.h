@@ -1,4 +1,4 @@
-/* api.h - the addresses: docs/api.md in code. */
+/* api.h - the handlers of the URLs in docs/api.md. */
 #ifndef SERVE_HTTP_API_H
 #define SERVE_HTTP_API_H
 
@@ -11,7 +11,8 @@ http_handler api_session, api_login, api_logout;
 /* api_nodes.c */
 http_handler api_nodes, api_node_add, api_node_drop, api_node_type, api_collect, api_job, api_failures,
     api_settings, api_setting_set;
-void api_job_json(struct site *site, int64_t id, struct buf *out); /* nothing when there is none */
+void api_job_json(struct site *site, int64_t id,
+                  struct buf *out); /* appends nothing when there is no such job */
 /* api_profiles.c */
 http_handler api_profiles, api_raw, api_timeline, api_flame, api_top, api_dot, api_source, api_export,
     api_open;
@@ -22,8 +23,9 @@ http_handler pprof_page;
 /* starrocks_pages.c */
 http_handler starrocks_page, starrocks_file, starrocks_list, starrocks_raw, starrocks_other;
 
-/* Which profiles a request means (docs/api.md, selectors); prefix "" or "base_". False: an answer was made.
- * Both lists empty is not an error here. mem_free the list. */
+/* The profiles that a request selects (docs/api.md, selectors). prefix is "" or "base_". Returns false when
+ * it has written an error into the answer. An empty list is not an error here. The caller frees the list with
+ * mem_free. */
 bool api_select(struct http_request *q, struct http_answer *a, const char *prefix,
                 struct store_profile **ret_list, size_t *ret_n, size_t *ret_dropped);
 
@@ -31,7 +33,7 @@ bool api_select(struct http_request *q, struct http_answer *a, const char *prefi
  * texts of at most 1,024 bytes). The value lives in the arena. */
 int api_body(struct http_request *q, struct arena *arena, struct json_value **ret_object, struct err *err);
 
-/* "10001,10002"; false: not of that form. mem_free. */
+/* Reads "10001,10002". Returns false for any other form. The caller frees *ret_ids with mem_free. */
 bool api_parse_ids(const char *text, size_t max, int64_t **ret_ids, size_t *ret_n);
 
 #endif

@@ -1,4 +1,4 @@
-/* api_nodes.c - nodes, their types, captures on demand, settings. */
+/* api_nodes.c - nodes and their types, captures on request, settings. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -180,7 +180,7 @@ void api_node_type(struct http_request *q, struct http_answer *a)
         type_json(&state, &a->body);
 }
 
-/* ---- captures on demand ---- */
+/* ---- captures on request ---- */
 
 void api_collect(struct http_request *q, struct http_answer *a)
 {

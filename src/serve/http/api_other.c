@@ -36,7 +36,7 @@ void api_page_file(struct http_request *q, struct http_answer *a)
 {
     const struct web_file *f = web_file_find(q->path);
     if (!f) {
-        http_error(a, 404, "there is no such address");
+        http_error(a, 404, "there is no such page");
         return;
     }
     a->type = f->type;
@@ -77,7 +77,7 @@ static void label(struct buf *out, const char *name, const char *value)
     buf_char(out, '"');
 }
 
-/* Who answers, and what of each node and type there is and is not: what an alarm is made from. */
+/* The state of each node and type, for alarms. */
 static void node_metrics(struct site *site, struct buf *out)
 {
     struct cluster_node *nodes;

@@ -1,4 +1,4 @@
-/* api_profiles.c - lists of profiles, and what is made from them. */
+/* api_profiles.c - lists of profiles and their views. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static bool parse_time(const char *text, int64_t *value)
     return !text || !*text || text_to_int(text, 0, INT64_MAX, value);
 }
 
-/* The nodes, type and times of a query; nodes go into *ret_nodes (mem_free). */
+/* Reads nodes, type and times of a query. The caller frees *ret_nodes with mem_free. */
 static bool parse_query(struct http_request *q, struct http_answer *a, const char *prefix,
                         struct store_query *query, int32_t **ret_nodes)
 {
@@ -59,7 +59,7 @@ static bool parse_query(struct http_request *q, struct http_answer *a, const cha
         int64_t *ids;
         size_t n;
         if (!api_parse_ids(node, CLUSTER_MAX_NODES, &ids, &n)) {
-            http_error(a, 400, "%snode must be numbers with commas between", prefix);
+            http_error(a, 400, "%snode must be numbers separated by commas", prefix);
             return false;
         }
         *ret_nodes = mem_array(n, sizeof **ret_nodes);
@@ -95,7 +95,7 @@ bool api_select(struct http_request *q, struct http_answer *a, const char *prefi
         int64_t *ids;
         size_t n;
         if (!api_parse_ids(ids_text, MAX_IDS, &ids, &n)) {
-            http_error(a, 400, "%s must be at most %d numbers with commas between", key, MAX_IDS);
+            http_error(a, 400, "%s must be at most %d numbers separated by commas", key, MAX_IDS);
             return false;
         }
         *ret_n = store_get_many(store, ids, n, ret_list);
@@ -131,7 +131,7 @@ bool api_select(struct http_request *q, struct http_answer *a, const char *prefi
 
 /* ---- lists ---- */
 
-/* Left out while it is not known. */
+/* Writes nothing while the total is not known. */
 static void total_json(const struct store_total *total, struct buf *out)
 {
     if (!*total->type) return;
@@ -201,7 +201,7 @@ void api_timeline(struct http_request *q, struct http_answer *a)
         mem_free(nodes);
         return;
     }
-    if (!query.to_ms || !query.from_ms) { /* what is not said: all there is */
+    if (!query.to_ms || !query.from_ms) { /* a missing bound means all profiles */
         int64_t first_ms = 0, last_ms = 0;
         store_span(q->site->store, &query, &first_ms, &last_ms);
         if (!query.to_ms) query.to_ms = last_ms + 1;
@@ -241,7 +241,7 @@ void api_raw(struct http_request *q, struct http_answer *a)
     mem_free(path);
     if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
         if (fd >= 0) close(fd);
-        http_error(a, errno == ENOENT ? 404 : 500, "%s cannot be read", p.file);
+        http_error(a, errno == ENOENT ? 404 : 500, "cannot read %s", p.file);
         return;
     }
     a->fd = fd;
@@ -290,9 +290,9 @@ static void send_view(struct http_request *q, struct http_answer *a, enum view_k
     bool base_named =
         http_query(q, "base_ids") || http_query(q, "base_from_ms") || http_query(q, "base_to_ms");
     if (!n) {
-        http_error(a, 404, "nothing was selected, or no profile was found");
+        http_error(a, 404, "the request selects no profile");
     } else if (base_named && !n_base) {
-        http_error(a, 404, "no profile was found to compare with");
+        http_error(a, 404, "the request selects no profile to compare with");
     } else {
         char tag[33];
         view_tag(&r, tag);
@@ -306,7 +306,7 @@ static void send_view(struct http_request *q, struct http_answer *a, enum view_k
                             profile_type_name(list[0].type), list[0].stamp, n > 1 ? "-merged" : "",
                             view_file_ending(kind));
         const char *known = http_header(q, "If-None-Match");
-        if (!known || !strstr(known, a->etag)) { /* else http.c says 304, and there is nothing to make */
+        if (!known || !strstr(known, a->etag)) { /* otherwise http.c answers 304 and no view is needed */
             const struct view *view;
             struct err err = {0};
             int bad = views_get(q->site->views, &r, &view, &err);
@@ -319,7 +319,7 @@ static void send_view(struct http_request *q, struct http_answer *a, enum view_k
                 a->shared = view->data;
                 a->shared_len = view->len;
                 a->is_packed = view->is_packed;
-                if (kind == VIEW_PPROF && view->is_packed) { /* a .pb.gz is packed in itself */
+                if (kind == VIEW_PPROF && view->is_packed) { /* the format .pb.gz is gzip itself */
                     a->is_packed = false;
                     a->packed_file = true;
                 }
@@ -367,7 +367,8 @@ void api_export(struct http_request *q, struct http_answer *a)
     }
     send_view(q, a, kind, NULL, 0, true);
     if (!a->status &&
-        kind == VIEW_HTML) /* a file to keep, but somebody may open it here: its own script must run */
+        kind ==
+            VIEW_HTML) /* the browser may open the file instead of saving it, and its script must run then */
         a->csp = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src "
                  "'unsafe-inline'; img-src data: blob:";
     if (!a->status && kind == VIEW_SVG)
@@ -385,7 +386,7 @@ void api_open(struct http_request *q, struct http_answer *a)
         return;
     }
     if (format && strcmp(format, "flame") && !view_export_parse(format, &kind)) {
-        http_error(a, 400, "format: flame or one of those of export");
+        http_error(a, 400, "format must be flame or a format of export");
         return;
     }
     int bad = views_open(q->site->views, q->body.data, q->body.len, name && *name ? name : "profile", kind,

@@ -1,4 +1,4 @@
-/* api_session.c - who am I, log in, log out. */
+/* api_session.c - the present user, login, logout. */
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,8 @@
-/* events.c - see events.h. One ring of texts; each listener remembers how far it has read. */
+/* events.c - see events.h.
+ *
+ * The threads that make changes append to one ring of texts; the threads of the connections read it. Each
+ * listener remembers the number of its next event. The lock protects the ring and n_sent. A listener that
+ * falls more than a ring behind loses the oldest events instead of delaying the senders. */
 #include "serve/http/events.h"
 
 #include <microhttpd.h>
@@ -25,7 +29,7 @@ struct events {
 struct listener {
     struct events *events;
     uint64_t next;
-    char *text; /* being sent */
+    char *text; /* the event that is being sent */
     size_t at, len;
 };
 
@@ -78,7 +82,7 @@ void events_send(struct events *e, const char *kind, const char *data)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* Blocks until there is something to say: the connection has a thread of its own. */
+/* Waits for the next event. It may block because each connection has its own thread. */
 static ssize_t read_more(void *context, uint64_t pos, char *out, size_t max)
 {
     (void)pos;
@@ -95,7 +99,7 @@ static ssize_t read_more(void *context, uint64_t pos, char *out, size_t max)
             in_time = !pthread_cond_timedwait(&e->more, &e->lock, &until);
         bool stopping = e->stopping;
         if (!stopping && l->next < e->n_sent) {
-            if (e->n_sent - l->next > RING) l->next = e->n_sent - RING; /* too slow: what is lost is lost */
+            if (e->n_sent - l->next > RING) l->next = e->n_sent - RING; /* the older events are overwritten */
             l->text = mem_strdup(e->ring[l->next % RING]);
             l->next++;
         }
@@ -129,7 +133,7 @@ void events_listen(struct events *e, struct http_answer *a)
     if (room) e->n_listeners++;
     pthread_mutex_unlock(&e->lock);
     if (!room) {
-        http_error(a, 503, "too many pages listen already");
+        http_error(a, 503, "too many pages are open; close one and reload");
         http_add_header(a, "Retry-After", "30");
         return;
     }

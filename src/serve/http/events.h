@@ -1,4 +1,5 @@
-/* events.h - server-sent events: what happens, to every page that listens. */
+/* events.h - server-sent events: sends every change to all open pages. Any thread may call these functions.
+ */
 #ifndef SERVE_HTTP_EVENTS_H
 #define SERVE_HTTP_EVENTS_H
 
@@ -8,13 +9,13 @@ struct events;
 
 struct events *events_new(void);
 void events_free(struct events *e);
-void events_stop(struct events *e); /* ends all listeners; before the HTTP server is stopped */
+void events_stop(struct events *e); /* ends all streams; must be called before the HTTP server is stopped */
 
-/* data: one line of JSON. Cheap when nobody listens. */
+/* data is one line of JSON. Costs little when no page is open. */
 void events_send(struct events *e, const char *kind, const char *data);
 bool events_wanted(struct events *e);
 
-/* Answers with the stream; 503 when there are too many listeners. */
+/* Answers with the stream, or with 503 when too many pages are open. */
 void events_listen(struct events *e, struct http_answer *a);
 
 #endif

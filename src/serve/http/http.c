@@ -37,11 +37,11 @@ struct http_server {
     struct listen_words words;
     struct site *site;
     struct MHD_Daemon *daemon;
-    struct MHD_Daemon *old[MAX_OLD_DAEMONS]; /* listen no more; their connections live on */
+    struct MHD_Daemon *old[MAX_OLD_DAEMONS]; /* do not listen any more, but still serve their connections */
     size_t n_old;
     pthread_mutex_t lock;
     int port;
-    char *host, *cert, *key; /* PEM text of the latter two */
+    char *host, *cert, *key; /* cert and key: PEM text */
 };
 
 /* ---- for handlers ---- */
@@ -54,7 +54,7 @@ const char *http_query(struct http_request *q, const char *name)
                                       &len) != MHD_YES)
         return NULL;
     if (!value) return "";
-    return strlen(value) == len ? value : "\x01"; /* a NUL inside: something no rule lets through */
+    return strlen(value) == len ? value : "\x01"; /* with a NUL inside: a text that every handler refuses */
 }
 
 const char *http_header(struct http_request *q, const char *name)
@@ -185,7 +185,7 @@ static void free_buf_data(void *data)
     mem_free(data);
 }
 
-/* The bytes of the answer as a response; *status may become 206 or 416. */
+/* Makes the response from the bytes of the answer. *status may become 206 or 416. */
 static struct MHD_Response *body_of(struct http_request *q, struct http_answer *a, int *status)
 {
     uint64_t start = 0, part = 0;
@@ -283,10 +283,10 @@ static enum MHD_Result send_answer(struct http_request *q, struct http_answer *a
 
 /* ---- receiving ---- */
 
-struct coming { /* a request while its body arrives */
+struct coming { /* a request whose body is still arriving */
     struct http_request q;
     const struct http_route *route;
-    int status; /* when there is no route */
+    int status; /* the status of the answer when no route matches */
     bool too_large;
 };
 
@@ -301,8 +301,8 @@ static void peer_of(struct MHD_Connection *connection, char text[64])
     getnameinfo(info->client_addr, n, text, 64, NULL, 0, NI_NUMERICHOST);
 }
 
-/* Until there is a password only loopback may ask; a page of another site that the browser shows must not get
- * in by a name that resolves to loopback (DNS rebinding). */
+/* Until root has a password, only requests for a loopback name are served. A page of another site could
+ * otherwise reach the server through a name that resolves to loopback (DNS rebinding). */
 static bool host_is_local(struct http_request *q)
 {
     const char *host = http_header(q, "Host");
@@ -330,20 +330,19 @@ static void handle(struct coming *in, struct http_answer *a)
         http_error(a, 403,
                    "until root has a password, only http://localhost/ and http://127.0.0.1/ are answered");
     } else if (in->status) {
-        http_error(a, in->status,
-                   in->status == 405 ? "this address does not take %s" : "there is no such address",
+        http_error(a, in->status, in->status == 405 ? "this URL does not accept %s" : "there is no such page",
                    q->method);
     } else if (need && (q->grants & need) != need && q->refused == HTTP_TOO_MANY_LOGINS) {
         http_too_many_logins(a);
     } else if (need && (q->grants & need) != need) {
         http_error(a, q->user[0] ? 403 : 401,
-                   q->user[0]                          ? "you may not do this"
+                   q->user[0]                          ? "your user does not have the grant for this"
                    : q->refused == HTTP_WRONG_PASSWORD ? CLUSTER_WRONG_PASSWORD
                                                        : "log in first");
-        if (!q->user[0] && strncmp(q->path, "/api/v1/", 8)) /* the page has a form of its own */
+        if (!q->user[0] && strncmp(q->path, "/api/v1/", 8)) /* the page shows its own login form */
             http_add_header(a, "WWW-Authenticate", "Basic realm=\"procprof\"");
     } else if (is_change(q) && !q->by_header && !sessions_csrf_matches(site->sessions, q)) {
-        http_error(a, 403, "the X-CSRF-Token is missing or wrong: read /api/v1/session first");
+        http_error(a, 403, "the X-CSRF-Token is missing or wrong; read it from /api/v1/session");
     } else if (in->too_large) {
         http_error(a, 413, "the request is too large");
     } else {
@@ -364,7 +363,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         in->route = site_route(site, &in->q, &in->status);
         peer_of(connection, in->q.peer);
         site_identify(site, &in->q);
-        /* A large body is taken only from those who may send it. */
+        /* A large body is accepted only from users with the needed grants. */
         bool may = in->route && (in->q.grants & in->route->need) == in->route->need;
         in->q.body.max_len = may && in->route->max_body ? in->route->max_body : DEFAULT_MAX_BODY;
         *slot = in;
@@ -464,12 +463,12 @@ int http_server_rebind(struct http_server *s, const char *host, struct err *err)
         return 0;
     }
     if (s->n_old == MAX_OLD_DAEMONS)
-        bad = err_set(err, ERR_LIMIT, "the listener was changed too often; restart the server");
+        bad = err_set(err, ERR_LIMIT, "the address of the server was changed too often; restart the server");
     if (!bad) {
-        /* The same port on a wider address cannot be had while the narrow one is held. */
+        /* A wider address cannot use the same port while the old socket is open. */
         MHD_socket old_fd = MHD_quiesce_daemon(s->daemon);
         if (old_fd != MHD_INVALID_SOCKET) {
-            shutdown(old_fd, SHUT_RDWR); /* a thread that waits for it would keep it, and its port, alive */
+            shutdown(old_fd, SHUT_RDWR); /* a thread in accept() would keep the socket and its port open */
             close(old_fd);
         }
         s->old[s->n_old++] = s->daemon;

@@ -1,7 +1,7 @@
-/* pprof_pages.c - the addresses of google/pprof's web interface (`pprof -http`), so that bookmarks and links
- * lead somewhere: its pictures are our page in that view, its texts are its own reports, its download is the
- * profile. Only for files (procprof ui, procprof pprof -http): a server of a cluster has no one profile to
- * speak of. */
+/* pprof_pages.c - the URLs of the web interface of google/pprof (`pprof -http`), so that bookmarks and links
+ * work. Its graphs lead to the same view of our page, its texts are the same reports, its download is the
+ * profile. Only for files (procprof ui, procprof pprof -http), because a server of a cluster has more than
+ * one profile. */
 #include <string.h>
 
 #include "base/archive/pack.h"
@@ -11,7 +11,7 @@
 #include "serve/http/api.h"
 #include "serve/http/site.h"
 
-/* Its parameters that say what is counted and shown. */
+/* The parameters of pprof that select samples and functions. */
 static void read_options(struct http_request *q, struct report_options *o)
 {
     struct {
@@ -54,7 +54,7 @@ static void add_parameter(struct buf *to, const char *name, const char *value)
     buf_url(to, value);
 }
 
-/* To our page, in that view, with what is chosen. */
+/* Redirects to our page in that view, with the same selection. */
 static void go_to_page(struct http_request *q, struct http_answer *a, const char *view)
 {
     struct buf address = {0};
@@ -84,7 +84,7 @@ static void text_page(struct http_answer *a, const char *name, const struct buf 
     buf_str(out, "</pre>\n</body></html>\n");
 }
 
-/* What was named when the program started: merged, and less its base. */
+/* The profiles that the command line named, merged, minus their base. */
 static int load_selected(struct site *site, bool want_lines, struct profile **ret_profile, struct err *err)
 {
     struct store_profile *list = NULL, *base = NULL;
@@ -111,18 +111,18 @@ static void report_page(struct http_request *q, struct http_answer *a, enum repo
     bool is_source = format == REPORT_WEBLIST || format == REPORT_DISASM;
     read_options(q, &o);
     if (format == REPORT_TEXT)
-        o.nodecount = 500; /* this and the next whatever the address says, as pprof does */
+        o.nodecount = 500; /* fixed, like the next option, whatever the URL says, as in pprof */
     if (format == REPORT_TREE) o.granularity = BY_LINE;
-    if (format != REPORT_TEXT) o.symbol = o.focus; /* of nothing in particular: of all, as pprof takes "" */
+    if (format != REPORT_TEXT) o.symbol = o.focus; /* "" selects all functions, as in pprof */
     o.symbolizer = views_symbolizer(q->site->views);
     int bad = load_selected(q->site, is_source, &p, &err);
     if (!bad) bad = report_write(p, &o, &text, &err);
     profile_free(p);
     if (bad) {
-        a->status = 400; /* and the reason alone, as pprof has it */
+        a->status = 400; /* with only the reason as the body, as in pprof */
         a->type = "text/plain; charset=utf-8";
         buf_printf(&a->body, "%s\n", err.text);
-    } else if (format == REPORT_WEBLIST) { /* a page of its own */
+    } else if (format == REPORT_WEBLIST) { /* a complete HTML page */
         a->type = "text/html; charset=utf-8";
         a->csp = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src "
                  "'unsafe-inline'";
@@ -148,7 +148,7 @@ void pprof_page(struct http_request *q, struct http_answer *a)
                  {"source", NULL, REPORT_WEBLIST},
                  {"disasm", NULL, REPORT_DISASM}};
     if (!q->site->file_selection) {
-        http_error(a, 404, "there is no such address");
+        http_error(a, 404, "there is no such page");
         return;
     }
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
@@ -160,7 +160,7 @@ void pprof_page(struct http_request *q, struct http_answer *a)
         return;
     }
     if (strcmp(q->word, "download")) {
-        http_error(a, 404, "there is no such address");
+        http_error(a, 404, "there is no such page");
         return;
     }
     struct profile *p;

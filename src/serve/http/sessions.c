@@ -23,7 +23,7 @@ enum { COOKIE_BYTES = 32, LIFE_S = 24 * 3600, MAX_LOGINS = 4096 };
 
 struct login {
     char cookie[2 * COOKIE_BYTES + 1];
-    struct cluster_user user; /* as it was then */
+    struct cluster_user user; /* a copy from the time of the login */
     int64_t until_ns;         /* monotonic */
 };
 
@@ -69,7 +69,7 @@ void sessions_begin(struct sessions *s, struct http_request *q, struct http_answ
         int64_t now_ns = clock_monotonic_ns();
         pthread_mutex_lock(&s->lock);
         drop_old(s, now_ns);
-        if (s->n_logins == MAX_LOGINS) { /* the oldest is the first */
+        if (s->n_logins == MAX_LOGINS) { /* drop the first, which is the oldest */
             memmove(s->logins, s->logins + 1, (s->n_logins - 1) * sizeof *s->logins);
             s->n_logins--;
         }
@@ -133,7 +133,7 @@ bool sessions_csrf_matches(struct sessions *s, struct http_request *q)
     return CRYPTO_memcmp(sent, want, 32) == 0;
 }
 
-/* ---- who is it? ---- */
+/* ---- the user of a request ---- */
 
 static bool check_password(struct site *site, struct http_request *q, const char *user, const char *password)
 {

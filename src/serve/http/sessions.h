@@ -1,7 +1,8 @@
-/* sessions.h - who asks: cookies, HTTP Basic, tokens; and the answer to CSRF.
+/* sessions.h - finds the user of a request by cookie, HTTP Basic or token, and protects against CSRF.
  *
- * A browser that is not logged in has a cookie too, a random one that is kept nowhere: its CSRF token is a
- * keyed hash of it. Only logins are kept, in memory, for 24 hours.
+ * A browser that is not logged in has a random cookie that the server does not store; its CSRF token is a
+ * keyed hash of the cookie. Only logins are stored, in memory, for 24 hours. Any thread may call these
+ * functions.
  */
 #ifndef SERVE_HTTP_SESSIONS_H
 #define SERVE_HTTP_SESSIONS_H
@@ -16,11 +17,11 @@ struct sessions;
 struct sessions *sessions_new(void);
 void sessions_free(struct sessions *s);
 
-/* A new cookie value into q->session (and a header of the answer). user NULL: not logged in. */
+/* Makes a new cookie, in q->session and in a header of the answer. user is NULL when not logged in. */
 void sessions_begin(struct sessions *s, struct http_request *q, struct http_answer *a,
                     const struct cluster_user *user);
 void sessions_end(struct sessions *s, struct http_request *q, struct http_answer *a);
-/* Whose it is. A login ends when the password it was made with is no more. */
+/* Finds the user of the request. A login ends when the password of the user changes. */
 bool sessions_user(struct sessions *s, struct cluster *cluster, const char *cookie,
                    struct cluster_user *ret_user);
 

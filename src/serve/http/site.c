@@ -1,4 +1,4 @@
-/* site.c - the table of addresses. */
+/* site.c - the table of URLs. */
 #include "serve/http/site.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ static const struct http_route routes[] = {
     {"GET", "/api/proc_profile/@", CLUSTER_LOOK, starrocks_other, 0},
 };
 
-/* Whether path is of the pattern; numbers and the word go into *q. */
+/* Whether the path matches the pattern. The numbers and the word of the path go into *q. */
 static bool matches(const char *pattern, const char *path, struct http_request *q)
 {
     int n_numbers = 0;

@@ -1,4 +1,5 @@
-/* site.h - everything the HTTP side reaches: made once by server.c, then only read. */
+/* site.h - what the HTTP handlers use. server.c, or file_server.c in file mode, fills it; handlers only read
+ * it and count atomically. */
 #ifndef SERVE_HTTP_SITE_H
 #define SERVE_HTTP_SITE_H
 
@@ -17,13 +18,13 @@ struct site {
     struct views *views;
     struct events *events;
     struct sessions *sessions;
-    char *agent_token; /* lets another procprof in as a looker; NULL: none */
+    char *agent_token; /* lets another procprof in; NULL for none */
     bool is_tls;
-    bool any_host; /* file mode on an address that is not loopback, because somebody asked for it */
-    /* File mode: names of the files by id, 1 and up */
+    bool any_host; /* file mode: the user chose an address other than loopback */
+    /* File mode: names of the files; the id of the first is 1 */
     char **file_names;
     size_t n_file_names;
-    char *file_selection; /* those that were named, "ids=1,2&base_ids=3"; NULL: not file mode, or not yet */
+    char *file_selection; /* file mode: "ids=1,2&base_ids=3"; NULL before the files are loaded */
     int64_t started_ms;
     uint64_t n_requests, n_client_errors, n_server_errors; /* 4xx, 5xx */
 };

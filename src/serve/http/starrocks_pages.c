@@ -1,7 +1,7 @@
-/* starrocks_pages.c - StarRocks' own addresses: /proc_profile, /proc_profile/file, /api/proc_profile/list.
+/* starrocks_pages.c - the URLs of StarRocks: /proc_profile, /proc_profile/file, /api/proc_profile/list.
  *
- * Same names, same shapes; the node must be a registered one, names pass one rule, everything shown is
- * escaped.
+ * Parameters and answers are those of StarRocks. Unlike there, the node must be a registered one, every file
+ * name is checked by one rule, and all output is escaped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +31,10 @@ enum { MAX_ROWS = 10000 };
     "'unsafe-inline'; "                                                                                      \
     "img-src data: blob:; frame-ancestors 'none'"
 
-/* ---- which node ---- */
+/* ---- the node ---- */
 
-/* "FE", "FE:host:port", "BE:host:port", "CN:[::1]:port", or an id; missing means FE: this server's own.
- * False: an answer was made. */
+/* Finds the node of the request: "FE", "FE:host:port", "BE:host:port", "CN:[::1]:port" or an id. No parameter
+ * means the FE of this server. Returns false when it has written an error into the answer. */
 static bool find_node(struct http_request *q, struct http_answer *a, struct cluster_node *ret_node)
 {
     const char *text = http_query(q, "node");
@@ -51,7 +51,7 @@ static bool find_node(struct http_request *q, struct http_answer *a, struct clus
         for (size_t i = 0; i < n && !found; i++)
             if (all[i].is_self) *ret_node = all[i], found = true;
         mem_free(all);
-        if (!found) http_error(a, 400, "this server has no frontend of its own");
+        if (!found) http_error(a, 400, "this server has no frontend");
         return found;
     }
     size_t n_digits = strspn(text, "0123456789");
@@ -70,8 +70,8 @@ static bool find_node(struct http_request *q, struct http_answer *a, struct clus
             memmove(host, host + 1, n - 2);
             host[n - 2] = 0;
         }
-        /* A backend may be asked for by its other name, but it must be one of ours: nothing else is ever
-         * called. */
+        /* A backend may be named by any of its ports, but it must be a registered node, because the server
+         * may call it. */
         unsigned mask = role == CLUSTER_FE ? 1 << CLUSTER_FE : 1 << CLUSTER_BE | 1 << CLUSTER_CN;
         if (!cluster_node_find(c, mask, host, port, ret_node)) return true;
     }
@@ -88,7 +88,7 @@ static bool has_own_list(const struct cluster_node *n)
 
 struct entry {
     int32_t node;
-    struct node_list_entry of; /* file: by which it can be asked for */
+    struct node_list_entry of; /* of.file: the name in requests */
 };
 
 struct entries {
@@ -135,7 +135,7 @@ static void add_remote(struct site *site, const struct cluster_node *node, struc
     size_t n = node_list_parse(body.data, body.len, MAX_ROWS, &found);
     for (size_t i = 0; i < n; i++)
         *VEC_PUSH(list->items, list->n_items, list->cap_items) =
-            (struct entry){.node = INT32_MAX, .of = found[i]}; /* after what is stored here */
+            (struct entry){.node = INT32_MAX, .of = found[i]}; /* sorts behind the profiles in our store */
     mem_free(found);
     bytes_free(&body);
 }
@@ -145,7 +145,7 @@ static void list_node(struct site *site, const struct cluster_node *node, struct
     add_stored(site, node->id, false, list);
     if (has_own_list(node)) add_remote(site, node, list);
     if (list->n_items) qsort(list->items, list->n_items, sizeof *list->items, newest_first);
-    size_t n = 0; /* the same name in both is the same profile */
+    size_t n = 0; /* the same name in both lists is the same profile */
     for (size_t i = 0; i < list->n_items; i++)
         if (!n || by_name(&list->items[n - 1], &list->items[i])) list->items[n++] = list->items[i];
     list->n_items = n;
@@ -156,10 +156,10 @@ struct host_node {
     bool is_plain;
 };
 
-/* The nodes whose files stand in a list without a node: what this server collects on its host. Its own
- * frontend and the first backend have plain names there, as they have on a host of StarRocks; the files of
- * others are listed with the ids of their nodes in the names, because two nodes may begin in the same second.
- * By id; mem_free. */
+/* The nodes whose files a list without a node has: those that this server collects on its host, sorted by id.
+ * The files of its own frontend and of the first backend have plain names, as on a host of StarRocks. The
+ * names of other files contain the id of the node, because captures of two nodes may begin in the same
+ * second. The caller frees the result with mem_free. */
 static size_t host_nodes(struct site *site, struct host_node **ret_nodes)
 {
     struct cluster_node *all;
@@ -184,12 +184,13 @@ static void list_host(struct site *site, struct entries *list)
     for (size_t i = 0; i < n; i++) add_stored(site, nodes[i].id, !nodes[i].is_plain, list);
     mem_free(nodes);
     if (list->n_items) qsort(list->items, list->n_items, sizeof *list->items, newest_first);
-    for (size_t i = 1; i < list->n_items; i++) /* a file of the backend's script in the frontend's folder */
+    for (size_t i = 1; i < list->n_items;
+         i++) /* the script of the backend may write into the folder of the frontend */
         if (!strcmp(list->items[i - 1].of.file, list->items[i].of.file))
             profile_name_print_listed(&list->items[i].of.name, list->items[i].node, list->items[i].of.file);
 }
 
-/* The file that such a list calls by that name. */
+/* Finds a file by its name in such a list. */
 static bool find_on_host(struct site *site, const char *plain, int32_t node,
                          struct store_profile *ret_profile)
 {
@@ -233,7 +234,7 @@ void starrocks_list(struct http_request *q, struct http_answer *a)
 
 void starrocks_other(struct http_request *q, struct http_answer *a)
 {
-    http_error(a, 500, "Not support action: '%s'", q->word); /* a backend's own words */
+    http_error(a, 500, "Not support action: '%s'", q->word); /* the wording of a StarRocks BE */
 }
 
 /* ---- the page ---- */
@@ -243,7 +244,7 @@ static void escaped(struct buf *out, const char *text)
     buf_xml(out, text, strlen(text));
 }
 
-/* "BE:host:port" as it stands in an address. */
+/* "BE:host:port", escaped for a URL. */
 static void node_parameter(struct buf *out, const struct cluster_node *n)
 {
     if (n->is_self) {
@@ -268,7 +269,7 @@ static void tab_label(struct buf *out, const struct cluster_node *n)
     buf_printf(out, ":%u", n->http_port ? n->http_port : n->port);
 }
 
-/* 1024-based, three decimals, no blank: as the original prints it. */
+/* 1024-based, three decimals, no blank, as StarRocks prints it. */
 static void file_size(struct buf *out, long long bytes)
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
@@ -309,7 +310,7 @@ void starrocks_page(struct http_request *q, struct http_answer *a)
     for (size_t i = 0; i < n; i++) {
         bool active = all[i].id == node.id;
         if (!active && !all[i].alive && !all[i].is_self)
-            continue; /* as the original: only those that are alive */
+            continue; /* only nodes that are alive, as in StarRocks */
         if (all[i].role == CLUSTER_FE && !all[i].is_self && !all[i].port) continue;
         buf_printf(out, "<li class=\"nav-item%s\"><a class=\"nav-link\" href=\"/proc_profile?node=",
                    active ? " active" : "");
@@ -354,7 +355,7 @@ void starrocks_page(struct http_request *q, struct http_answer *a)
 
 /* ---- one file ---- */
 
-/* The flame graph of a stored profile: kept beside it, packed. */
+/* The flame graph of a stored profile, cached beside the profile as gzip. */
 static int flame_svg(struct site *site, const struct store_profile *p, struct bytes *ret_packed,
                      struct err *err)
 {
@@ -420,7 +421,7 @@ static void send_profile(struct http_request *q, struct http_answer *a, const st
     }
 }
 
-/* From the node's own list (a StarRocks backend with its script, another procprof). */
+/* Fetches the file from the node itself (a StarRocks BE with its script, another procprof). */
 static void send_remote(struct http_request *q, struct http_answer *a, const struct cluster_node *node,
                         const char *file)
 {
@@ -443,7 +444,7 @@ static void send_remote(struct http_request *q, struct http_answer *a, const str
     send_bytes(a, body, is_packed);
 }
 
-/* The file of the request: of its node, or as a list without a node calls it. */
+/* Finds the file of the request, by its node or by its name in a list without a node. */
 static bool find_file(struct http_request *q, struct http_answer *a, struct store_profile *ret_profile,
                       struct cluster_node *ret_node, bool *ret_stored)
 {
@@ -457,7 +458,8 @@ static bool find_file(struct http_request *q, struct http_answer *a, struct stor
     }
     if (!find_node(q, a, ret_node)) return false;
     char plain[PROFILE_NAME_MAX];
-    if (name.form == PROFILE_FLAME) name.form = PROFILE_PPROF; /* what was made from it, by its own name */
+    if (name.form == PROFILE_FLAME)
+        name.form = PROFILE_PPROF; /* the flame graph is made from the profile of the same name */
     profile_name_print(&name, plain);
     if (!wanted || !*wanted)
         *ret_stored = find_on_host(q->site, plain, listed_node, ret_profile);

@@ -30,7 +30,7 @@ EMBED(icon, "icon.svg");
 static struct web_file files[N_FILES];
 static pthread_once_t files_once = PTHREAD_ONCE_INIT;
 
-/* Lengths are differences of two addresses, which C does not take for constants: filled in once. */
+/* A length is the difference of two addresses, which is not a constant in C, so lengths are computed once. */
 static void fill_files(void)
 {
 #define FILE_OF(path, type, etag, name)                                                                      \
