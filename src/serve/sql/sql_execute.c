@@ -235,7 +235,7 @@ static bool is_interrupted(const struct sql_session *s)
     return s->cancel.is_asked && s->cancel.is_asked(s->cancel.context);
 }
 
-static void say_interrupted(struct sql_result *r, struct arena *arena)
+static void fail_interrupted(struct sql_result *r, struct arena *arena)
 {
     sql_result_error(r, arena, SQL_ERROR_INTERRUPTED, "70100", "Query execution was interrupted");
 }
@@ -303,13 +303,13 @@ static void execute(struct sql_session *s, const struct sql_statement *st, struc
             return;
         }
         if (rc && is_interrupted(s)) {
-            say_interrupted(r, arena);
+            fail_interrupted(r, arena);
             return;
         }
         break;
     case SQL_EXECUTE_SCRIPT:
         sql_execute_script(s, st, arena, r);
-        if (is_interrupted(s)) say_interrupted(r, arena);
+        if (is_interrupted(s)) fail_interrupted(r, arena);
         return;
     case SQL_KILL:
         kill_connection(s, st, arena, r);

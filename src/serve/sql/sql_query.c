@@ -18,11 +18,11 @@
 #include "serve/sql/sql_schema.h"
 
 enum {
-    MAX_STEPS = 20000000, /* of SQLite's virtual machine, one or two seconds */
-    MAX_CPU_MS = 3000,    /* for steps over long values, which take longer */
-    STEPS_A_LOOK = 100,   /* steps between two checks of the bounds */
-    BYTES_A_LOOK = 1 << 18,
-    CPU_MS_A_QUESTION = 20, /* CPU time between two calls of cancel.is_asked */
+    MAX_STEPS = 20000000,  /* of SQLite's virtual machine, one or two seconds */
+    MAX_CPU_MS = 3000,     /* for steps over long values, which take longer */
+    STEPS_PER_CHECK = 100, /* steps between two checks of the bounds */
+    BYTES_PER_CHECK = 1 << 18,
+    CPU_MS_PER_CANCEL_CHECK = 20, /* CPU time between two calls of cancel.is_asked */
     MAX_PROGRAM = 50000, /* instructions of a compiled statement; SQLite checks nothing between two jumps */
     MAX_ARGS = 100,
     MAX_VALUE_BYTES = 1 << 16, /* keeps the memory traffic of MAX_STEPS small */
@@ -35,8 +35,8 @@ struct query {
     struct arena *arena;
     size_t n_arena_bytes; /* bytes in the arena before the statement */
     sqlite3 *db;
-    int64_t n_steps, begin_cpu_ms, asked_cpu_ms;
-    size_t n_unseen_bytes;
+    int64_t n_steps, begin_cpu_ms, cancel_checked_cpu_ms;
+    size_t n_unchecked_bytes;
     unsigned needs; /* grants that would allow reading a table this user cannot read; 0: there is none */
     bool is_too_long, is_ended;
     struct err problem; /* why a table could not be filled */
@@ -56,17 +56,17 @@ static bool must_end(struct query *q)
     const struct sql_cancel *cancel = &q->session->cancel;
     int64_t now_ms = thread_cpu_ms();
     q->is_too_long |= q->n_steps > MAX_STEPS || now_ms - q->begin_cpu_ms > MAX_CPU_MS;
-    if (cancel->is_asked && now_ms - q->asked_cpu_ms >= CPU_MS_A_QUESTION) {
-        q->asked_cpu_ms = now_ms;
+    if (cancel->is_asked && now_ms - q->cancel_checked_cpu_ms >= CPU_MS_PER_CANCEL_CHECK) {
+        q->cancel_checked_cpu_ms = now_ms;
         q->is_ended |= cancel->is_asked(cancel->context);
     }
     return q->is_ended |= q->is_too_long;
 }
 
-static int look(void *context)
+static int check_progress(void *context)
 {
     struct query *q = context;
-    q->n_steps += STEPS_A_LOOK;
+    q->n_steps += STEPS_PER_CHECK;
     return must_end(q);
 }
 
@@ -74,9 +74,9 @@ static int look(void *context)
 static bool may_work(void *context, size_t n_bytes)
 {
     struct query *q = context;
-    q->n_unseen_bytes += n_bytes;
-    if (q->is_ended || q->n_unseen_bytes < BYTES_A_LOOK) return !q->is_ended;
-    q->n_unseen_bytes = 0;
+    q->n_unchecked_bytes += n_bytes;
+    if (q->is_ended || q->n_unchecked_bytes < BYTES_PER_CHECK) return !q->is_ended;
+    q->n_unchecked_bytes = 0;
     return !must_end(q);
 }
 
@@ -325,19 +325,19 @@ static int authorize(void *context, int action, const char *a, const char *b, co
 /* ---- all ---- */
 
 /* Turns off the features of SQLite that the authorizer does not see. */
-static int close_doors(sqlite3 *db)
+static int turn_off_features(sqlite3 *db)
 {
     static const struct {
         int option, value;
-    } doors[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
-                 {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-                 {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
-                 {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-                 {SQLITE_DBCONFIG_DQS_DML, 0}, /* an unknown name in quotes is an error, not a string */
-                 {SQLITE_DBCONFIG_DQS_DDL, 0}};
+    } features[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                    {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
+                    {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+                    {SQLITE_DBCONFIG_DQS_DML, 0}, /* an unknown name in quotes is an error, not a string */
+                    {SQLITE_DBCONFIG_DQS_DDL, 0}};
     int rc = 0;
-    for (size_t i = 0; !rc && i < sizeof doors / sizeof *doors; i++)
-        rc = sqlite3_db_config(db, doors[i].option, doors[i].value, NULL);
+    for (size_t i = 0; !rc && i < sizeof features / sizeof *features; i++)
+        rc = sqlite3_db_config(db, features[i].option, features[i].value, NULL);
     /* A module is a table by its mere name (json_each, fts3tokenize), and SQLite creates it without asking
      * the authorizer. */
     return rc ? rc : sqlite3_drop_modules(db, NULL);
@@ -442,7 +442,7 @@ static int prepare(struct query *q, const struct sql_select *select, sqlite3_stm
     int rc = sqlite3_open_v2(":memory:", &q->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (!rc) rc = sqlite3_exec(q->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
-    if (!rc) rc = close_doors(q->db);
+    if (!rc) rc = turn_off_features(q->db);
     if (!rc) rc = sql_functions_add(q->db, &q->caller);
     if (!rc) rc = add_collations(q);
     if (!rc) rc = add_tables(q, select->text);
@@ -455,7 +455,7 @@ static int prepare(struct query *q, const struct sql_select *select, sqlite3_stm
     sqlite3_limit(q->db, SQLITE_LIMIT_COMPOUND_SELECT, 50);
     sqlite3_limit(q->db, SQLITE_LIMIT_VARIABLE_NUMBER, 0); /* :x would be a parameter */
     sqlite3_set_authorizer(q->db, authorize, q);
-    sqlite3_progress_handler(q->db, STEPS_A_LOOK, look, q);
+    sqlite3_progress_handler(q->db, STEPS_PER_CHECK, check_progress, q);
     return sqlite3_prepare_v2(q->db, select->text, -1, ret_stmt, NULL);
 }
 
