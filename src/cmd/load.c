@@ -30,6 +30,7 @@ struct source {
     char *url; /* NULL for files */
     struct profile *p;
     struct err err;
+    struct err warning; /* of a profile that was read but is not whole */
     int rc;
 };
 
@@ -73,7 +74,8 @@ static void read_source(struct source *s)
                                      .tls_key = o->tls_key,
                                      .tls_ca = o->tls_ca,
                                      .user_agent = "Go-http-client/1.1 (procprof)"};
-    struct format_options reading = {.drop_signal_frames = o->drop_signal_frames, .only_type = o->only_type};
+    struct format_options reading = {
+        .drop_signal_frames = o->drop_signal_frames, .only_type = o->only_type, .ret_warning = &s->warning};
     struct bytes bytes = {0};
     s->rc = fetch(s->url ? s->url : s->name, &fetching, &bytes, &s->err);
     reading.is_file_mapping = bytes.mapped_bytes > 0;
@@ -159,6 +161,7 @@ static void tell_failures(const struct load_options *o, const struct source *sou
     size_t n_good = 0;
     for (size_t i = 0; i < n; i++) {
         n_good += !sources[i].rc;
+        if (*sources[i].warning.text) tell(o, true, "%s: %s", sources[i].name, sources[i].warning.text);
         if (sources[i].rc && n > 1) tell(o, true, "%s", sources[i].err.text);
     }
     if (n_good && n_good < n) tell(o, true, "Fetched %zu %s profiles out of %zu", n_good, what, n);

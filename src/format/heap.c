@@ -31,6 +31,7 @@ struct building {
     size_t n_parts, cap_parts;
     bool has_whole;
     int64_t whole[4], block_bytes;
+    double inuse_bytes; /* sum of the records as written, for warn_if_cut_off */
 };
 
 static void set_types(struct building *b, const struct heap_header *h)
@@ -136,6 +137,8 @@ static int take_record(void *context, const struct heap_header *h, const struct 
     if (!b->has_types) set_types(b, h);
     int64_t values[4], block_bytes;
     unsample(b, &record->counts, values, &block_bytes);
+    if (h->kind != HEAP_JEMALLOC || record->thread == HEAP_ALL_THREADS)
+        b->inuse_bytes += (double)record->counts.inuse_bytes;
     if (h->kind != HEAP_JEMALLOC) {
         add_sample(b, record->addresses, record->n_addresses, values, block_bytes);
         return 0;
@@ -169,6 +172,21 @@ static void take_thread_name(void *context, int64_t thread, struct piece name)
     *idmap_slot(&b->thread_names, (uint64_t)thread, NULL) = profile_string(b->l.p, name.s, name.n);
 }
 
+/* Every writer puts the total first and the memory map last. A dump without a map may come from a process
+ * that could not read its own; a dump that also lacks records of its total has lost its end. Totals may
+ * differ by rounding, hence the one percent. */
+static void warn_if_cut_off(const struct building *b, const struct heap_header *h, struct piece maps,
+                            struct err *ret_warning)
+{
+    bool has_total = h->kind == HEAP_JEMALLOC || h->kind == HEAP_SAMPLED || h->kind == HEAP_EXACT;
+    if (!ret_warning || maps.n || !has_total) return;
+    if (b->inuse_bytes >= (double)h->total.inuse_bytes * 0.99) return;
+    err_set(ret_warning, ERR_INPUT,
+            "the heap dump ends early: its records hold %.0f of the %lld bytes in use that its first lines "
+            "state; fetch it again",
+            b->inuse_bytes, (long long)h->total.inuse_bytes);
+}
+
 static int read_heap(const void *data, size_t len, const struct format_options *options, struct profile *into,
                      struct err *err)
 {
@@ -186,6 +204,7 @@ static int read_heap(const void *data, size_t len, const struct format_options *
     if (!rc) {
         if (!b.has_types) set_types(&b, &header);
         end_stack(&b);
+        warn_if_cut_off(&b, &header, maps, options->ret_warning);
         legacy_finish(&b.l, maps, header.kind == HEAP_JEMALLOC ? LEGACY_JEMALLOC : LEGACY_HEAP);
     }
     legacy_free(&b.l);

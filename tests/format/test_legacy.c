@@ -94,6 +94,32 @@ TEST(jemalloc_threads)
     RUN(bad, &(struct format_options){.jemalloc_thread = "seven"});
 }
 
+TEST(a_heap_dump_that_lost_its_end_is_read_with_a_warning)
+{
+    static const struct {
+        const char *text;
+        bool is_cut_off;
+    } cases[] = {
+        {"heap_v2/1\n  t*: 2: 300 [0: 0]\n@ 0x10\n  t*: 1: 200 [0: 0]\n@ 0x20\n  t*: 1: 100 [0: 0]\n", false},
+        {"heap_v2/1\n  t*: 2: 300 [0: 0]\n@ 0x10\n  t*: 1: 200 [0: 0]\n", true},
+        {"heap_v2/1\n  t*: 2: 300 [0: 0]\n@ 0x10\n  t*: 1: 299 [0: 0]\n", false}, /* rounded */
+        {"heap_v2/1\n  t*: 2: 300 [0: 0]\n@ 0x10\n  t*: 1: 200 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+         "400000-401000 r-xp 0 00:00 0 /bin/x\n",
+         false},
+        {"heap profile: 2: 300 [2: 300] @ heapprofile\n1: 200 [1: 200] @ 0x10\n", true},
+        {"heap profile: 2: 300 [2: 300] @ growthz\n1: 200 [1: 200] @ 0x10\n", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = {0}, warning = {0};
+        struct format_options options = {.ret_warning = &warning};
+        struct profile *p;
+        REQUIRE(format_read(cases[i].text, strlen(cases[i].text), NULL, &options, &p, &err) == 0);
+        if (cases[i].is_cut_off != (strstr(warning.text, "ends early") != NULL))
+            T_FAIL("case %zu: \"%s\"", i, warning.text);
+        profile_free(p);
+    }
+}
+
 TEST(contention)
 {
     static const struct text_case cases[] = {
