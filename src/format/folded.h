@@ -1,8 +1,8 @@
-/* folded.h - collapsed stacks, "root;caller;leaf 12": one line a stack. What flame-graph tools speak to each
- * other.
+/* folded.h - reads collapsed stacks, one line per stack: "root;caller;leaf 12". Flame-graph tools exchange
+ * this format.
  *
- * Made for speed: 170 MB are walked in a few hundredths of a second, so a report may work on the lines
- * themselves (folded_next, folded_sort) and never build a profile. Lines point into the caller's bytes.
+ * folded_next walks 170 MB in a few hundredths of a second, so a report may work on the lines themselves
+ * (folded_next, folded_sort) without a profile. Lines point into the caller's bytes.
  */
 #ifndef FORMAT_FOLDED_H
 #define FORMAT_FOLDED_H
@@ -15,20 +15,20 @@ struct folded_line {
     int64_t value; /* a fraction is rounded */
 };
 
-struct folded { /* where we are: {.rest = all the text} */
+struct folded { /* the reader; begin with {.rest = all the text} */
     struct piece rest;
-    size_t n_bad;           /* lines passed over because they are no stacks */
+    size_t n_bad;           /* lines skipped because they are not stacks */
     struct piece first_bad; /* the first of them */
 };
 
-/* The next stack; passes over blank lines, comments (#) and lines that are no stacks. False at the end. */
+/* Finds the next stack. Skips blank lines, comments (#) and lines that are not stacks. False at the end. */
 bool folded_next(struct folded *f, struct folded_line *ret_line);
 
-/* All of them at once. mem_free the array. */
+/* Finds all stacks. The caller frees the array (mem_free). */
 struct folded_line *folded_lines(struct piece text, size_t *ret_n, struct folded *ret_end);
 
-/* Sorts so that all stacks that begin with the same frames stand together (byte order, with the end of a
- * stack as another ';'). Equal stacks are not joined. */
+/* Sorts in byte order, with the end of a stack counted as another ';', so that stacks with the same first
+ * frames are neighbours. Does not join equal stacks. */
 void folded_sort(struct folded_line *lines, size_t n);
 
 /* The number of bytes at the start that two stacks share. */

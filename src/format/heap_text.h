@@ -1,18 +1,17 @@
-/* heap_text.h - heap profiles in text, record by record, with the numbers as they stand in the file.
+/* heap_text.h - reads heap profiles in text, record by record, with the numbers as written.
  *
- *   heap profile: n: bytes [n: bytes] @ TYPE[/RATE]        gperftools, tcmalloc, Go: one line a record
+ *   heap profile: n: bytes [n: bytes] @ TYPE[/RATE]        gperftools, tcmalloc, Go: one line per record
  *   n: bytes [n: bytes] @ 0x1 0x2 ...
  *
- *   heap_v2/RATE                                           jemalloc: totals first, then a block a stack
+ *   heap_v2/RATE                                           jemalloc: totals first, then a block per stack
  *     t*: n: bytes [n: bytes]
  *     t1: n: bytes [n: bytes] thread-name
  *   @ 0x1 0x2 ...
  *     t*: n: bytes [n: bytes]
  *     t1: n: bytes [n: bytes]
  *
- * then "MAPPED_LIBRARIES:" or "--- Memory map: ---" and the map. The reader of format_heap and the jeprof
- * personality both stand on this: they differ in how they undo the sampling and in what they do to the
- * addresses.
+ * The line "MAPPED_LIBRARIES:" or "--- Memory map: ---" and the memory map follow. format_heap and the jeprof
+ * personality both use this reader; they differ in how they undo the sampling and how they adjust addresses.
  */
 #ifndef FORMAT_HEAP_TEXT_H
 #define FORMAT_HEAP_TEXT_H
@@ -28,7 +27,7 @@ struct heap_counts {
 
 struct heap_header {
     enum heap_kind kind;
-    unsigned version; /* of the sampling: 2 Poisson, 1 the older linear one, 0 not sampled */
+    unsigned version; /* of the sampling: 2 Poisson, 1 the older linear rule, 0 not sampled */
     int64_t rate;     /* as written; 0: not given */
     bool has_type;    /* "@ TYPE" was there */
     struct heap_counts total;
@@ -45,15 +44,17 @@ struct heap_record {
 };
 
 struct heap_handler {
-    /* Non-zero ends the reading and is returned. header is complete when the first record comes. */
+    /* A result other than 0 ends the reading and becomes the result of heap_text_read. header is complete at
+     * the first record. */
     int (*record)(void *context, const struct heap_header *header, const struct heap_record *record);
     void (*thread)(void *context, int64_t thread,
-                   struct piece name); /* before the first record; may be NULL */
+                   struct piece name); /* called before the first record; may be NULL */
     void *context;
-    bool lenient; /* pass over lines that are no records, as the Perl tools do */
+    bool lenient; /* skip lines that are not records, as the Perl tools do */
 };
 
-/* 0, FORMAT_NOT_MINE, or an error that names the line. ret_maps: the text after the sentinel. */
+/* Returns 0, FORMAT_NOT_MINE, or an error whose text has the line's number. *ret_maps becomes the text behind
+ * the line that starts the memory map, or is empty without one. */
 int heap_text_read(struct piece text, const struct heap_handler *handler, struct heap_header *ret_header,
                    struct piece *ret_maps, struct err *err);
 

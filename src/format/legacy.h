@@ -1,5 +1,5 @@
-/* legacy.h - what the readers of the old address-only formats share: one location per address, one call per
- * sample, and the end. */
+/* legacy.h - shared by the readers of older formats that have only addresses: one location per address, one
+ * call per sample, one call at the end. */
 #ifndef FORMAT_LEGACY_H
 #define FORMAT_LEGACY_H
 
@@ -21,23 +21,22 @@ void legacy_free(struct legacy *l);
 
 enum legacy_kind { LEGACY_OTHER, LEGACY_HEAP, LEGACY_JEMALLOC, LEGACY_CONTENTION };
 
-/* Reads the memory map, gives it to the profile, and sets drop_frames/keep_frames as that kind of profile has
- * them. */
+/* Reads the memory map into the profile and sets drop_frames and keep_frames for this kind of profile. */
 void legacy_finish(struct legacy *l, struct piece maps_text, enum legacy_kind kind);
 void legacy_set_frame_filters(struct profile *p, enum legacy_kind kind);
 
-/* Every "0x..." in the text, in order, appended to *addresses (a growing array). False for one of more than
- * 64 bits. */
+/* Appends every "0x..." of the text to the growing array *addresses, in order. False when an address has more
+ * than 64 bits. */
 bool legacy_take_addresses(struct piece text, uint64_t **addresses, size_t *n, size_t *cap);
 
-/* ERR_INPUT with "line N: what: the beginning of the line". */
+/* Sets and returns ERR_INPUT with the text "line N: what: the beginning of the line". */
 int legacy_bad_line(struct err *err, struct piece all, struct piece line, const char *what);
 
-/* The text after "%warn ..." and other command lines at the top, which the old tools print or pass over. */
+/* The text behind "%warn ..." and other command lines at the top, which older tools print or skip. */
 struct piece legacy_skip_commands(struct piece text);
 
-/* Poisson sampling undone for one record: each of count and bytes divided by the chance that such a block was
- * sampled. */
+/* Undoes Poisson sampling for one record: divides count and bytes by the probability that a block of this
+ * size was sampled. */
 void legacy_unsample(int64_t *count, int64_t *bytes, int64_t rate);
 
 #endif

@@ -1,8 +1,8 @@
-/* maps.h - the memory map at the end of an old profile: which file was mapped where.
+/* maps.h - reads the memory map at the end of an older profile: which file was mapped where.
  *
- * Lines of /proc/PID/maps, or the brief form "start-end: file (@offset) build-id"; a log prefix ("...
- * file.cc:12] ") is taken off; "name=value" lines define what "$name" means below them. Only executable
- * mappings are kept. Anything else is passed over.
+ * A line has the form of /proc/PID/maps or the brief form "start-end: file (@offset) build-id". The reader
+ * removes a log prefix ("... file.cc:12] "). A line "name=value" defines "$name" for the lines below it. The
+ * reader keeps executable mappings and skips all other lines.
  */
 #ifndef FORMAT_MAPS_H
 #define FORMAT_MAPS_H
@@ -13,7 +13,7 @@
 
 struct maps_entry {
     uint64_t start, limit, offset;
-    const char *file, *build_id; /* "" when there is none; text lives as long as the maps */
+    const char *file, *build_id; /* "" when there is none; valid as long as the maps */
 };
 
 struct maps { /* all zero is an empty map */
@@ -33,12 +33,13 @@ enum maps_line maps_parse_line(struct piece line, struct maps_entry *ret_entry, 
 void maps_parse(struct maps *maps, struct piece text); /* appends */
 void maps_free(struct maps *maps);
 
-/* What google/pprof does to the map of an old profile: adjacent pieces of one file become one, the main
- * program comes first. */
+/* Joins adjacent pieces of one file and puts the main program first, as google/pprof does for older profiles.
+ */
 void maps_massage(struct maps *maps);
 
-/* Gives the profile these mappings, and each of its locations (that has an address and no mapping yet) the
- * one it lies in; strays get one mapping over everything. Call it once, after the last location. */
+/* Adds these mappings to the profile and sets the mapping of each location that has an address and no mapping
+ * yet. Locations outside every mapping share one that covers all addresses. Call it once, after the last
+ * location. */
 void maps_apply(struct maps *maps, struct profile *p);
 
 #endif

@@ -1,4 +1,5 @@
-/* symbolized.h - the file "jeprof --raw" writes: a list of names, then the profile it fetched, as it came.
+/* symbolized.h - reads the file that "jeprof --raw" writes: a list of names, then the profile as jeprof
+ * fetched it.
  *
  *   --- symbol
  *   binary=/path/of/program
@@ -13,14 +14,15 @@
 #include "base/text.h"
 
 struct symbolized {
-    struct piece binary; /* empty: not said */
-    struct piece names;  /* the lines of the list: walk them with symbolized_next */
+    struct piece binary; /* empty when the file has no such line */
+    struct piece names;  /* the lines of the list, for symbolized_next */
     struct piece body;   /* the profile itself, its own header first */
 };
 
-bool symbolized_split(struct piece text, struct symbolized *ret); /* false: not such a file */
+bool symbolized_split(struct piece text, struct symbolized *ret); /* false when text is not such a file */
 
-/* The next address and its names ("outer--inner"); passes over other lines. False at the end. */
+/* Finds the next address and its names ("outer--inner"), also in the answer of /pprof/symbol. Skips other
+ * lines. False at the end. */
 bool symbolized_next(struct piece *names, uint64_t *ret_address, struct piece *ret_names);
 
 #endif
