@@ -1,4 +1,4 @@
-/* disassembly.h - machine code as text, through objdump. */
+/* disassembly.h - disassembles machine code with objdump. */
 #ifndef REPORT_DISASSEMBLY_H
 #define REPORT_DISASSEMBLY_H
 
@@ -22,7 +22,8 @@ struct disassembly { /* release with disassembly_free */
     struct arena memory;
 };
 
-/* [start, end) of the object; ERR_UNSUPPORTED names the package when objdump is not installed. */
+/* Disassembles the addresses [start, end) of the object. ERR_UNSUPPORTED means that objdump is not installed;
+ * the text names its package. */
 int disassemble(const char *object, uint64_t start, uint64_t end, bool intel_syntax, struct disassembly *ret,
                 struct err *err);
 void disassembly_free(struct disassembly *d);

@@ -1,8 +1,9 @@
-/* graph.h - samples summed up by place: nodes with their own (flat) and inclusive (cum) weight, edges between
- * callers and callees.
+/* graph.h - sums samples up by place: nodes with their own (flat) and inclusive (cum) weight, and edges
+ * between callers and callees.
  *
- * A node is a place of the program at the granularity the profile was aggregated to; in a call tree, a place
- * reached on one path. Nodes and edges refer to each other by index. Build, trim, sort; then read.
+ * A node is a place in the program, at the granularity to which the profile was aggregated. In a call tree, a
+ * node is a place reached on one path. Nodes and edges refer to each other by index. Build a graph, trim it,
+ * sort it, then read it.
  */
 #ifndef REPORT_GRAPH_H
 #define REPORT_GRAPH_H
@@ -33,7 +34,7 @@ struct node {
 struct edge {
     uint32_t from, to; /* nodes */
     int64_t weight, weight_div;
-    bool residual; /* goes over nodes that were left out */
+    bool residual; /* passes through nodes that were left out */
     bool inlined;  /* every call counted here was inlined */
     bool dropped;
 };
@@ -69,16 +70,16 @@ struct graph_options {
     size_t sample_index;
     bool mean; /* divide by sample value 0 */
     bool call_tree, drop_negative;
-    bool object_names;   /* keep the object of every node apart */
-    bool original_names; /* keep the linkage name apart */
-    bool edges;          /* false: only those needed to tell inlined nodes */
+    bool object_names;   /* places in different objects are different nodes */
+    bool original_names; /* places with different linkage names are different nodes */
+    bool edges;          /* false: only the edges needed to recognise inlined nodes */
     bool tags;
     const char *tag_unit; /* unit numeric tags are shown in */
     uint32_t bytes_unit;  /* string: unit of the numeric label "bytes" */
 };
 
-/* kept: NULL, or for each node of `of` whether it may be in the new graph (call trees are trimmed with
- * graph_trim_tree instead). */
+/* kept is NULL, or tells for each node of `of` whether the new graph may have it. Trim call trees with
+ * graph_trim_tree instead. */
 struct graph *graph_build(struct profile *p, const struct graph_options *options, const struct graph *of,
                           const uint8_t *kept);
 void graph_free(struct graph *g);
@@ -118,7 +119,7 @@ void graph_sort(struct graph *g, enum node_order order);
 struct edge **graph_sorted_edges(struct graph *g, uint32_t node, bool outgoing, size_t *ret_n);
 struct edge **graph_all_edges_sorted(struct graph *g, size_t *ret_n); /* out of the nodes of `order` */
 
-int graph_trim_edges(struct graph *g, int64_t cutoff); /* how many went */
+int graph_trim_edges(struct graph *g, int64_t cutoff); /* returns how many it removed */
 void graph_trim_tags(struct graph *g, int64_t cutoff);
 void graph_trim_tree(struct graph *g, const uint8_t *kept);
 void graph_remove_redundant_edges(struct graph *g);

@@ -1,5 +1,5 @@
-/* jeprof_dot.h - the call graph as jeprof draws it, in Graphviz's language: which nodes and edges stay, their
- * labels, fonts, widths. */
+/* jeprof_dot.h - writes the call graph in Graphviz's language as jeprof does: the same choice of nodes and
+ * edges, and the same labels, fonts and widths. */
 #ifndef REPORT_JEPROF_DOT_H
 #define REPORT_JEPROF_DOT_H
 
@@ -26,15 +26,16 @@ struct jeprof_dot_options {
         .nodecount = 80, .nodefraction = 0.005, .edgefraction = 0.001, .maxdegree = 8                        \
     }
 
-struct jeprof_dot_limits { /* what was left out, for the message jeprof prints */
+struct jeprof_dot_limits { /* the limits that were applied, for the message jeprof prints */
     double node, edge;
 };
 
-/* ERR_NOT_FOUND ("No nodes to print") when nothing is left. ret_limits may be NULL. */
+/* Fails with ERR_NOT_FOUND ("No nodes to print") when no node is left. ret_limits may be NULL. */
 int jeprof_dot_write(const struct jeprof_stacks *stacks, const struct jeprof_dot_options *options,
                      struct buf *out, struct jeprof_dot_limits *ret_limits, struct err *err);
 
-/* From a named profile, in one step: unit and total are taken from it (options' are not looked at). */
+/* Does the same from a profile that has names. The unit and the total come from the profile; those of options
+ * are ignored. */
 int jeprof_dot_write_profile(const struct profile *p, size_t sample_index,
                              const struct jeprof_dot_options *options, struct buf *out, struct err *err);
 

@@ -1,7 +1,7 @@
-/* jeprof_stacks.h - stacks of names with counts, and what jeprof makes of them: flat and cumulative numbers,
- * its units, its table.
+/* jeprof_stacks.h - stacks of names with counts, and jeprof's flat and cumulative numbers, units and table.
  *
- * Counts are doubles, as in Perl: a sampled heap profile has no whole numbers in it until it is printed.
+ * Counts are doubles, as in Perl, because the counts of a sampled heap profile are not whole numbers until
+ * they are printed.
  */
 #ifndef REPORT_JEPROF_STACKS_H
 #define REPORT_JEPROF_STACKS_H

@@ -1,7 +1,7 @@
-/* report.h - a profile as text, tree, DOT, callgrind, tags, traces, raw text, source, CSV, JSON.
+/* report.h - writes a profile as text, tree, DOT, callgrind, tags, traces, raw text, source, CSV or JSON.
  *
- * report_write may change the profile (it aggregates, trims paths, drops labels): give it a copy to keep one.
- * The texts are google/pprof's to the letter where it has such a report.
+ * report_write may change the profile: it aggregates, trims paths and drops labels. A caller that needs the
+ * profile afterwards passes a copy. Reports that google/pprof also has equal its output byte for byte.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -19,14 +19,14 @@
 
 enum report_format {
     REPORT_TEXT,
-    REPORT_TREE, /* with a symbol: peek */
+    REPORT_TREE, /* with a symbol this is pprof's peek */
     REPORT_DOT,
     REPORT_CALLGRIND,
     REPORT_TAGS,
     REPORT_TRACES,
     REPORT_RAW,
     REPORT_COMMENTS,
-    REPORT_TOPPROTO, /* makes a profile: see report_top_profile */
+    REPORT_TOPPROTO, /* the result is a profile, see report_top_profile */
     REPORT_LIST,
     REPORT_WEBLIST,
     REPORT_DISASM,
@@ -37,8 +37,7 @@ enum report_format {
 
 enum report_granularity { BY_DEFAULT, BY_FUNCTION, BY_FILE_FUNCTION, BY_FILE, BY_LINE, BY_ADDRESS };
 
-/* What is shown and how: the options of pprof, with its names. Zero is not a default: start from
- * report_options_default(). */
+/* The options of pprof, by its names. All zero is not a default; start from report_options_default(). */
 struct report_options {
     enum report_format format;
     const char *symbol; /* regular expression or address, for peek, list, weblist, disasm; NULL otherwise */
@@ -54,26 +53,26 @@ struct report_options {
     enum report_granularity granularity;
 
     struct symbolizer *symbolizer; /* for source and disassembly; may be NULL */
-    /* "Focus expression matched no samples" and the like; may be NULL */
+    /* Receives warnings such as "Focus expression matched no samples"; may be NULL */
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };
 
 struct report_options report_options_default(enum report_format format);
 
-/* Everything from filters to text. */
+/* Filters, aggregates and writes. */
 int report_write(struct profile *p, const struct report_options *options, struct buf *out, struct err *err);
 
-/* Only what changes the profile: label frames, filters, aggregation. What proto output does before it is
- * written. */
+/* Does only the steps that change the profile: label frames, filters, aggregation. Proto output needs these
+ * steps before it is written. */
 int report_prepare(struct profile *p, const struct report_options *options, struct err *err);
 
-/* The hottest places as a profile of its own (sample types cum and flat). */
+/* Makes a profile of the hottest places, with the sample types cum and flat. */
 int report_top_profile(struct profile *p, const struct report_options *options, struct profile **ret_profile,
                        struct err *err);
 
-/* "File: x", "Type: cpu", "Duration: ...": what greets in the interactive shell. One line each, no final
- * newline. */
+/* Writes the lines that the interactive shell prints first: "File: x", "Type: cpu", "Duration: ...". The last
+ * line has no newline. */
 int report_profile_labels(struct profile *p, const struct report_options *options, struct buf *out,
                           int64_t *ret_total, struct err *err);
 

@@ -1,4 +1,4 @@
-/* report_int.h - what the report writers share; nobody outside src/report needs it. */
+/* report_int.h - shared by the report writers; not for use outside src/report. */
 #ifndef REPORT_REPORT_INT_H
 #define REPORT_REPORT_INT_H
 

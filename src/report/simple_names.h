@@ -1,5 +1,5 @@
-/* simple_names.h - function names of a profile for people: demangled, and without parameters and template
- * arguments unless asked for. */
+/* simple_names.h - demangles the function names of a profile and, as the caller chooses, removes parameters
+ * and template arguments. */
 #ifndef REPORT_SIMPLE_NAMES_H
 #define REPORT_SIMPLE_NAMES_H
 
@@ -12,10 +12,10 @@ enum name_detail {
     NAME_MANGLED,   /* as in the object */
 };
 
-/* Names that differ from the linkage name already are left alone, unless force. */
+/* Leaves names alone that already differ from the linkage name, unless force is set. */
 void profile_simplify_names(struct profile *p, enum name_detail detail, bool force);
 
-/* The same for one name that is demangled already; the result is the caller's (mem_free). */
+/* Does the same for one demangled name. The caller frees the result (mem_free). */
 char *simple_name(const char *demangled, enum name_detail detail);
 
 #endif

@@ -1,5 +1,5 @@
-/* symbolize.h - fills in what a profile does not say: functions, files, lines and inlined frames of its
- * addresses. */
+/* symbolize.h - adds functions, files, lines and inlined frames to the addresses of a profile that has none.
+ */
 #ifndef REPORT_SYMBOLIZE_H
 #define REPORT_SYMBOLIZE_H
 
@@ -18,8 +18,8 @@ struct symbolize_options { /* all zero: the defaults */
     void *warn_context;
 };
 
-/* Locations without lines get them; mappings get their has_* flags. Objects that cannot be read are warned
- * about, not fatal. */
+/* Adds lines to locations that have none and sets the has_* flags of mappings. An object that cannot be read
+ * causes a warning, not a failure. */
 int profile_symbolize(struct profile *p, struct symbolizer *s, const struct symbolize_options *options,
                       struct err *err);
 

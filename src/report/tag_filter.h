@@ -1,4 +1,4 @@
-/* tag_filter.h - which samples a tagfocus or tagignore expression means.
+/* tag_filter.h - decides which samples match a tagfocus or tagignore expression.
  *
  *   32kb  :64kb  4mb:  12kb:64mb      numeric labels in that range (any key, or key=range)
  *   re1,re2                           every expression matches some "key:value"
@@ -18,7 +18,8 @@ int tag_filter_new(const char *option, const char *text, const struct profile *p
 bool tag_filter_matches(struct tag_filter *f, const struct profile *p, size_t sample);
 void tag_filter_free(struct tag_filter *f);
 
-/* The unit of a numeric label: the first one given with that key; inferred when none is. */
+/* The unit of a numeric label: the first unit that occurs with this key, or an inferred one when there is
+ * none. */
 const char *tag_filter_unit_of_key(const struct profile *p, uint32_t key);
 
 #endif

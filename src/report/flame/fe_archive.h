@@ -1,5 +1,5 @@
-/* fe_archive.h - a profile as StarRocks frontends keep theirs: cpu-profile-YYYYmmdd-HHMMSS.html.tar.gz with
- * one html file inside that opens by itself. */
+/* fe_archive.h - writes a profile as StarRocks frontends keep theirs: cpu-profile-YYYYmmdd-HHMMSS.html.tar.gz
+ * with one self-contained HTML file inside. */
 #ifndef REPORT_FLAME_FE_ARCHIVE_H
 #define REPORT_FLAME_FE_ARCHIVE_H
 
@@ -16,8 +16,8 @@ struct fe_archive_options {
     int64_t start_ns;        /* wall clock when the capture began: the name's time, in this host's zone */
 };
 
-/* Writes the archive into the folder (made when missing); readers see all of it or nothing. ret_path (may be
- * NULL): where. */
+/* Writes the archive into the folder and creates the folder when it is missing. Other processes see the whole
+ * archive or no file. *ret_path becomes its path; ret_path may be NULL. */
 int fe_archive_write(const struct profile *p, const struct fe_archive_options *options, const char *folder,
                      char ret_path[512], struct err *err);
 

@@ -1,8 +1,8 @@
-/* flame_data.h - a profile (or two, to compare) as the merged call tree that the page draws.
+/* flame_data.h - writes a profile, or two for a comparison, as the merged call tree that the page draws.
  *
- * In: any profile. Out: one block of bytes, small enough to send or to put into an HTML file, quick to decode
- * into typed arrays. Nothing is rejected: no samples, negative values, stacks of any depth, names of any
- * length that are not UTF-8.
+ * The result is one block of bytes, small enough to send or to put into an HTML file, and quick to decode
+ * into typed arrays. Every profile is accepted: no samples, negative values, stacks of any depth, names of
+ * any length that are not UTF-8.
  *
  * The bytes: "PPF1", then sections, each a varint length and that many bytes:
  * - JSON header (sample types, times, counts; flame_data.c writes it, web/src/flame/data.ts reads it)
@@ -14,10 +14,10 @@
  *   behind each. header.columns says how: "0" all zero (empty section), "u" unsigned, "z" zigzag;
  *   header.scales what to multiply with
  *
- * Before a tree of FLAME_DATA_PREVIEW_FROM nodes or more stands a preview of it, in the same form and with
- * header.preview = FLAME_DATA_PREVIEW_PIXELS: the frames that a picture of so many pixels shows, and the
- * others as frames that hold their exact sums. So the page draws while most of the bytes are still on their
- * way.
+ * A preview comes before a tree of FLAME_DATA_PREVIEW_FROM nodes or more. It has the same form and
+ * header.preview = FLAME_DATA_PREVIEW_PIXELS. It has the frames that a picture of this width shows, and
+ * frames with the exact sums of all others, so that the page can draw while most of the bytes are still
+ * arriving.
  */
 #ifndef REPORT_FLAME_FLAME_DATA_H
 #define REPORT_FLAME_FLAME_DATA_H

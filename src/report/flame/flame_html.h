@@ -1,4 +1,4 @@
-/* flame_html.h - a profile as one HTML file: opens offline, asks for nothing, and is the same viewer as the
+/* flame_html.h - writes a profile as one HTML file. It opens without a network and has the same viewer as the
  * server's page. */
 #ifndef REPORT_FLAME_FLAME_HTML_H
 #define REPORT_FLAME_FLAME_HTML_H
@@ -15,7 +15,7 @@ struct flame_html_options {         /* all zero: the defaults */
     const char *search;             /* a regular expression that is marked at the start; NULL: none */
 };
 
-/* Appends the whole file. Fails only when what came out would be larger than a browser opens (ERR_LIMIT). */
+/* Appends the whole file. Fails only with ERR_LIMIT, when the file would be larger than a browser opens. */
 int flame_html_write(const struct profile *p, const struct flame_html_options *options, struct buf *out,
                      struct err *err);
 

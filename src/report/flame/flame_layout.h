@@ -1,8 +1,8 @@
-/* flame_layout.h - where each frame of a flame graph stands: its start, its width, its depth.
+/* flame_layout.h - computes the start, the width and the depth of each frame of a flame graph.
  *
- * Made top-down: the stacks below a frame are divided by their next frame, and a group too narrow to be seen
- * is not divided any further. So the work is in what will be drawn, not in what was recorded: of a line of
- * text, only the first few frames are ever looked at.
+ * The layout works from the root: it divides the stacks below a frame by their next frame, and stops at a
+ * group that is too narrow to be seen. The cost therefore depends on the frames that are drawn, not on those
+ * that were recorded; of most lines of text only the first few frames are read.
  */
 #ifndef REPORT_FLAME_FLAME_LAYOUT_H
 #define REPORT_FLAME_FLAME_LAYOUT_H
@@ -35,21 +35,21 @@ struct flame_layout {           /* release with flame_layout_free */
     uint32_t max_depth;
     bool compares;
     size_t n_cut_stacks; /* deeper than max_depth allows: cut there */
-    void *owned;         /* what names point into, when it is ours */
+    void *owned;         /* the memory that names point into, when the layout owns it */
 };
 
 struct flame_layout_options {
     double min_fraction; /* of the total: narrower frames are left out */
-    bool reverse;        /* leaf first: who is it, then who called it */
-    uint32_t max_depth;  /* 0: 4096 */
+    bool reverse; /* leaf first: the root of the picture is the leaf of the stacks, its callers follow */
+    uint32_t max_depth; /* 0: 4096 */
 };
 
 /* Stacks must live as long as the layout. Negative values count as zero. */
 void flame_layout_stacks(const struct flame_stack *stacks, size_t n_stacks,
                          const struct flame_layout_options *options, struct flame_layout *ret);
 
-/* Of a profile; samples labelled pprof::base (see profile_subtract) are what it is compared with. The profile
- * must live as long. */
+/* Lays out a profile. Samples with the label pprof::base (see profile_subtract) are the base of a comparison.
+ * The profile must live as long as the layout. */
 void flame_layout_profile(const struct profile *p, size_t sample_index,
                           const struct flame_layout_options *options, struct flame_layout *ret);
 

@@ -1,6 +1,8 @@
-/* flame_sort.h - many stacks of numbers (root first), sorted so that equal beginnings stand together.
+/* flame_sort.h - sorts many stacks of numbers (root first) so that stacks with equal first items are
+ * neighbours.
  *
- * Any number of stacks of any depth; memory is what the numbers need and 20 bytes per stack.
+ * There is no limit on the number or the depth of stacks. Memory: the numbers themselves and 20 bytes per
+ * stack.
  */
 #ifndef REPORT_FLAME_FLAME_SORT_H
 #define REPORT_FLAME_FLAME_SORT_H
@@ -18,7 +20,7 @@ struct flame_stacks { /* all zero: none */
 void flame_stacks_reserve(struct flame_stacks *s, size_t more_stacks, size_t more_items);
 void flame_stacks_free(struct flame_stacks *s);
 
-/* Only within what was reserved. */
+/* Adds within the reserved memory only. */
 static inline void flame_stacks_push(struct flame_stacks *s, uint32_t item)
 {
     s->items[s->n_items++] = item;
@@ -39,7 +41,7 @@ static inline struct flame_stack_view flame_stack_view(const struct flame_stacks
     return (struct flame_stack_view){s->items + s->starts[i], (size_t)(s->starts[i + 1] - s->starts[i])};
 }
 
-/* How many items they share from the start. */
+/* The number of equal items at the start of both. */
 static inline size_t flame_stack_common(const struct flame_stack_view *a, const struct flame_stack_view *b)
 {
     size_t n = a->n < b->n ? a->n : b->n, i = 0;
@@ -47,8 +49,8 @@ static inline size_t flame_stack_common(const struct flame_stack_view *a, const 
     return i;
 }
 
-/* The numbers of the stacks in their order: the lower item first, a stack before those that go on where it
- * ends, equal ones by number. mem_free it. */
+/* The numbers of the stacks in sorted order: the lower item first, a stack before its continuations, equal
+ * stacks by number. The caller frees the array (mem_free). */
 uint32_t *flame_stacks_sort(const struct flame_stacks *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* flame_svg.h - a flame graph as one SVG file: click to zoom, search, reset, keyboard; nothing is loaded from
- * elsewhere. */
+/* flame_svg.h - writes a flame graph as one self-contained SVG file with zoom, search, reset and keyboard
+ * control. */
 #ifndef REPORT_FLAME_FLAME_SVG_H
 #define REPORT_FLAME_FLAME_SVG_H
 
