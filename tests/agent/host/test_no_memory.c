@@ -98,7 +98,7 @@ __attribute__((noreturn)) static void run_child(const char *kind, const char *fo
 }
 
 /* Most of a run is waiting, so several go on at once. */
-#define AT_ONCE 6
+#define AT_ONCE 16
 
 static bool is_last(pid_t child, const char *kind, long n)
 {
