@@ -1,4 +1,4 @@
-/* command.h - how a command joins the program: one file, one COMMAND at its end. */
+/* command.h - registers the commands of the program. Each command is one file with one COMMAND at its end. */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
@@ -14,7 +14,7 @@ struct command {
 
 void command_register(struct command *command);
 
-/* Also answers to a link of that name (argv[0]) when the group is "personality". */
+/* A command of the group "personality" also runs when a link of its name (argv[0]) starts the program. */
 #define COMMAND(ident, name_, group_, summary_, run_)                                                        \
     static struct command command_##ident = {name_, group_, summary_, run_, 0};                              \
     __attribute__((constructor)) static void register_##ident(void)                                          \
@@ -22,7 +22,7 @@ void command_register(struct command *command);
         command_register(&command_##ident);                                                                  \
     }
 
-/* "procprof: text" on stderr; returns 1, so that `return command_fail(&err)` ends a command. */
+/* Both print "procprof: text" on stderr and return 1, so that `return command_fail(&err)` ends a command. */
 int command_fail(const struct err *err);
 int command_failf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void command_warnf(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,5 +1,5 @@
-/* load.h - sources to one profile: fetch, decode, merge, subtract a base, find names. What every report
- * command begins with. */
+/* load.h - turns sources into one profile: fetches, decodes, merges, subtracts a base and finds names. Every
+ * report command begins with it. */
 #ifndef CMD_LOAD_H
 #define CMD_LOAD_H
 
@@ -22,8 +22,8 @@ struct load_options { /* all zero: the defaults */
     double seconds, timeout_s;
     bool no_symbols, local_only, remote_only, fast_local, force_symbols, want_lines;
     enum name_detail name_detail;
-    bool name_places; /* code without names is called object+0xOFFSET: for what people read */
-    bool all_frames;  /* keep what the profile's drop_frames names */
+    bool name_places; /* name code without a symbol object+0xOFFSET; for reports only, see name_places.h */
+    bool all_frames;  /* keep frames that the profile's drop_frames matches */
     bool drop_signal_frames;
     const char *only_type; /* as in format.h */
     const char *comment;
@@ -36,8 +36,8 @@ struct load_options { /* all zero: the defaults */
     void *context;
 };
 
-/* ret_remote (may be NULL): at least one source came over HTTP. *ret_symbolizer (may be NULL) stays open for
- * source and disassembly and is the caller's. */
+/* *ret_remote tells whether at least one source came over HTTP. *ret_symbolizer stays open for source and
+ * disassembly, and the caller owns it. Both pointers may be NULL. */
 int load_profile(const struct load_options *options, struct profile **ret_profile, bool *ret_remote,
                  struct symbolizer **ret_symbolizer, struct err *err);
 

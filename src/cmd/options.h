@@ -1,7 +1,7 @@
-/* options.h - the options of our own commands: one table gives parsing, checking and --help.
+/* options.h - the options of our own commands: one table serves parsing, checking and --help.
  *
- * Long options take "--name value" or "--name=value" and may stand anywhere; "--" ends them. (The pprof,
- * jeprof and addr2line personalities parse in their own tools' ways and do not come through here.)
+ * Long options have the form "--name value" or "--name=value" and may stand anywhere; "--" ends them. The
+ * pprof, jeprof and addr2line personalities do not use this file: they parse as the tools they stand in for.
  */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
@@ -42,8 +42,8 @@ struct options_help {
 
 enum { OPTIONS_DONE = -1, OPTIONS_BAD = -2 }; /* help was printed (exit 0); message was printed (exit 2) */
 
-/* Parses argv[1..]; moves what is not an option to the front of argv + 1 and returns how many, or one of the
- * two above. The table ends with an entry without a name. */
+/* Parses argv[1..], moves the arguments that are not options to the front of argv + 1 and returns their
+ * number, or returns OPTIONS_DONE or OPTIONS_BAD. The table ends with an entry without a name. */
 int options_parse(int argc, char **argv, const struct option *table, const struct options_help *help);
 
 void option_list_add(struct option_list *list, const char *text);

@@ -12,14 +12,15 @@ struct report_arguments {
     const char *binary, *symbolize, *names, *output, *granularity, *sample, *unit;
     double seconds;
     bool cum, all, no_names;
-    bool shows_one_value; /* of each sample: the chosen one; the others need not be read */
+    bool shows_one_value; /* only the chosen value of each sample; the reader may skip the others */
     bool name_places;     /* as in load.h */
     struct report_options o;
 };
 
 enum { N_COMMON_OPTIONS = 28 };
 
-/* What a report makes use of, besides where its profiles come from. */
+/* The groups of common options that a report uses. Every report also has the options that choose its
+ * profiles. */
 enum report_uses {
     USES_SAMPLE = 1,   /* one of the values of each sample */
     USES_MEAN = 2,     /* and its average */
@@ -32,21 +33,21 @@ enum report_uses {
     USES_ALL = 255
 };
 
-/* Fills table with the common options that a report with these uses has; returns how many. The caller adds
- * its own behind them and an entry without a name. */
+/* Fills table with the common options for these uses and returns their number. The caller appends its own
+ * options and an entry without a name. */
 size_t report_common_options(struct report_arguments *a, unsigned uses, struct option *table);
 
-/* For a command whose report is known only after its options: the name of one that was given and has no
- * effect with these uses, or NULL. */
+/* For a command that knows its report only after it has parsed the options. Returns the name of a given
+ * option that has no effect with these uses, or NULL. */
 const char *report_useless_option(const struct report_arguments *a, unsigned uses);
 
-/* Loads the profiles named in argv[1..n], sets a->o from the options. On failure the message was printed;
- * returns the exit status. */
+/* Loads the profiles named in argv[1..n] and sets a->o from the options. Returns the exit status; on failure
+ * it has printed the message. */
 int report_load(struct report_arguments *a, int n, char **argv, struct profile **ret_profile,
                 struct symbolizer **ret_symbolizer);
 
-/* Writes to --output or standard output; binary never to a terminal (a name is suggested). Returns the exit
- * status. */
+/* Writes to --output or standard output and returns the exit status. Refuses to write binary output to a
+ * terminal and suggests a file name instead. */
 int report_deliver(const char *output, struct buf *text, bool binary, const char *suggested_name);
 
 #endif

@@ -1,5 +1,5 @@
-/* pprof_config.h - the options of `procprof pprof`, by google/pprof's names: as flags, and as variables of
- * its shell. */
+/* pprof_config.h - the options of `procprof pprof`, with google/pprof's names. They are flags on the command
+ * line and variables in the shell. */
 #ifndef CMD_PPROF_PPROF_CONFIG_H
 #define CMD_PPROF_PPROF_CONFIG_H
 
@@ -46,8 +46,8 @@ const struct pprof_field *pprof_find_field(const char *name,
                                            bool *ret_is_choice); /* also by the name of a choice */
 const struct pprof_command *pprof_find_command(const char *name);
 
-/* Sets name=value, also when name is a choice ("cum", "lines") and value says yes. Text is kept by reference.
- */
+/* Sets name=value. name may also be a choice ("cum", "lines"); value must then be true. Keeps a reference to
+ * value. */
 int pprof_config_set(struct pprof_config *c, const char *name, const char *value, struct err *err);
 void pprof_config_get(const struct pprof_config *c, const struct pprof_field *f, struct buf *out);
 bool pprof_parse_bool(const char *text, bool *ret);

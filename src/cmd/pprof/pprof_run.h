@@ -6,13 +6,13 @@
 #include "profile/profile.h"
 #include "symbol/symbol.h"
 
-/* Takes p over. Output goes to config->output, a viewer, or standard output (never binary onto a terminal).
- */
+/* Frees p. Output goes to config->output, to a viewer, or to standard output, but binary output never goes to
+ * a terminal. */
 int pprof_run(struct profile *p, const struct pprof_command *command, const char *symbol,
               const struct pprof_config *config, struct symbolizer *symbolizer, bool in_shell,
               struct err *err);
 
-/* Reads commands until the end; returns the exit status. Takes p over. */
+/* Reads commands until the input ends, frees p and returns the exit status. */
 int pprof_shell(struct profile *p, struct pprof_config *config, struct symbolizer *symbolizer);
 
 #endif
