@@ -7,6 +7,7 @@
 
 #include "base/archive/tar.h"
 #include "base/archive/unpack.h"
+#include "base/assert.h"
 
 /* In this order: the strict ones first, those that take almost any text last. */
 static const struct format_reader *const readers[] = {
@@ -39,6 +40,7 @@ static int decode(const void *data, size_t len, const struct format_options *opt
         struct profile *p = profile_new();
         int rc = readers[i]->read(data, len, options, p, err);
         if (rc == 0) {
+            ASSERT(!profile_check(p, NULL));
             if (options->ret_format) *options->ret_format = readers[i]->name;
             *ret_profile = p;
             return 0;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "profile/merge_int.h"
@@ -180,6 +181,7 @@ struct profile *profile_merger_end(struct profile_merger *x)
         profile_free(merged);
         return profile_merger_end(again);
     }
+    ASSERT(!profile_check(merged, NULL));
     return merged;
 }
 

@@ -262,6 +262,8 @@ int profile_check(const struct profile *p, struct err *err)
     if (!rc) rc = check_ids("location", p->n_locations, p->locations, sizeof *p->locations, err);
     if (!rc) rc = check_ids("function", p->n_functions, p->functions, sizeof *p->functions, err);
     if (rc) return rc;
+    if (p->strings.n_items && strtab_get(&p->strings, 0).len)
+        return err_set(err, ERR_INPUT, "string 0 is not empty");
     if (!strings_are_known(p)) return err_set(err, ERR_INPUT, "a name is not in the string table");
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct location *l = &p->locations[i];
@@ -273,6 +275,8 @@ int profile_check(const struct profile *p, struct err *err)
         if (p->lines[i].function >= p->n_functions)
             return err_set(err, ERR_INPUT, "line %zu: no such function", i);
     if (p->n_samples) {
+        if (p->sample_location_start[0] || p->sample_label_start[0])
+            return err_set(err, ERR_INPUT, "sample 0: frames before the first");
         for (size_t s = 0; s < p->n_samples; s++) {
             if (p->sample_location_start[s] > p->sample_location_start[s + 1] ||
                 p->sample_label_start[s] > p->sample_label_start[s + 1])

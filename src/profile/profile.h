@@ -167,8 +167,9 @@ int profile_sample_index(const struct profile *p, const char *name);
 /* The same, "" being the default; when there is none, ERR_INPUT says what there is. */
 int profile_choose_sample(const struct profile *p, const char *name, size_t *ret_index, struct err *err);
 
-/* Every index in range, ids unique and not 0, string 0 empty: what readers promise and tests assert. 0, or
- * ERR_INPUT. */
+/* Checks that every index is in range, ids are unique and not 0, frames and labels of samples follow each
+ * other without gaps, and string 0 is empty. Returns 0 or ERR_INPUT. Every reader and every function that
+ * makes a profile promises this; builds that check invariants call it after reading and after merging. */
 int profile_check(const struct profile *p, struct err *err);
 
 /* ---- merging (merge.c) ---- */

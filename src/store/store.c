@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/idmap.h"
 #include "base/lock_rank.h"
@@ -93,6 +94,7 @@ void record_insert(struct store *s, const struct record *r)
         record_index(s);
     else
         *VEC_PUSH(s->ids, s->n_ids, s->cap_ids) = (struct id_place){.id = r->id, .time_ms = r->time_ms};
+    record_check(s);
 }
 
 struct record *record_by_id(struct store *s, int64_t id)
@@ -104,6 +106,24 @@ struct record *record_by_id(struct store *s, int64_t id)
     return at < s->n_records && s->records[at].id == id ? &s->records[at] : NULL;
 }
 
+void record_check(struct store *s)
+{
+    enum { MAX_CHECKED = 2000 }; /* records; a larger store would spend its time here */
+    if (!ASSERT_ON || s->n_records > MAX_CHECKED) return;
+    int64_t sum_bytes = 0;
+    ASSERT(s->records >= s->room && (size_t)(s->records - s->room) + s->n_records <= s->cap_room);
+    for (size_t i = 0; i < s->n_records; i++) {
+        const struct record *r = &s->records[i];
+        ASSERT(r->id > 0 && r->id <= s->last_id);
+        ASSERT(record_by_id(s, r->id) == r);
+        ASSERT(r->size_bytes >= 0 && r->derived_bytes >= 0);
+        ASSERT(r->sample_types < s->texts.n_items || !r->sample_types);
+        ASSERT(r->total_type < s->texts.n_items || !r->total_type);
+        sum_bytes += r->size_bytes + r->derived_bytes;
+    }
+    ASSERT(sum_bytes == s->total_bytes);
+}
+
 bool record_remove(struct store *s, int64_t id, struct store_profile *ret_removed)
 {
     struct record *r = record_by_id(s, id);
@@ -112,6 +132,7 @@ bool record_remove(struct store *s, int64_t id, struct store_profile *ret_remove
     s->total_bytes -= r->size_bytes + r->derived_bytes;
     memmove(r, r + 1, (size_t)(s->records + s->n_records - (r + 1)) * sizeof *r);
     s->n_records--;
+    record_check(s);
     return true;
 }
 
@@ -433,6 +454,7 @@ int store_put_derived(struct store *s, int64_t id, const void *data, size_t len,
                 s->total_bytes += (int64_t)len - r->derived_bytes;
                 r->derived_bytes = (int64_t)len;
             }
+            record_check(s);
             pthread_mutex_unlock(&s->lock);
         }
         pthread_mutex_unlock(&s->change);

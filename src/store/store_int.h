@@ -72,6 +72,9 @@ void record_index(struct store *s);          /* after records were pushed and so
 void record_copy(struct store *s, const struct record *r, struct store_profile *out);
 bool record_remove(struct store *s, int64_t id, struct store_profile *ret_removed);
 int64_t record_new_id(struct store *s);
+/* In builds that check invariants: the records are in order, each is found by its id, the sum of sizes is
+ * right. */
+void record_check(struct store *s);
 
 void store_tell(struct store *s, enum store_event event, const struct store_profile *p); /* without locks */
 char *folder_of(struct store *s, int32_t node, bool make, struct err *err);              /* mem_free */

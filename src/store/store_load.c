@@ -247,6 +247,7 @@ int store_load(struct store *s, struct err *err)
     if (db_exec(&s->db, "COMMIT", NULL)) db_exec(&s->db, "ROLLBACK", NULL); /* a full disk */
     if (s->n_records) qsort(s->records, s->n_records, sizeof *s->records, record_order);
     record_index(s);
+    record_check(s);
     pthread_mutex_unlock(&s->change);
     mem_free(rows);
     return 0;

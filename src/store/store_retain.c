@@ -57,6 +57,7 @@ static size_t forget_victims(struct store *s, const struct store_profile *victim
     }
     s->records += n_gone;
     s->n_records -= n_gone;
+    record_check(s);
     return n_gone;
 }
 

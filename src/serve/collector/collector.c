@@ -411,12 +411,13 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
         c->n_published++;
     if (cap->job) end_job(c, cap, code, p, error);
     struct capture *next = NULL;
-    if (m && !m->n_running) {
+    if (m && !m->n_running && !c->stopping) {
         m->give_up = false;
         next = m->waiting;
         m->waiting = NULL;
         if (next) start_waiting(c, m, next);
     }
+    check_counts(c);
     bool is_logged = n_busy <= 1 && !c->stopping, is_again = failures > 1 && !cap->job;
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
@@ -448,11 +449,7 @@ static void *worker_main(void *context)
     for (;;) {
         pthread_mutex_lock(&c->lock);
         while (!c->done_first && !c->stopping) pthread_cond_wait(&c->work, &c->lock);
-        struct capture *cap = c->done_first;
-        if (cap) {
-            c->done_first = cap->next;
-            if (!c->done_first) c->done_last = &c->done_first;
-        }
+        struct capture *cap = take_done(c);
         bool stopping = c->stopping;
         pthread_mutex_unlock(&c->lock);
         if (!cap) return NULL; /* the collector is stopping and the queue is empty */
@@ -880,11 +877,7 @@ void collector_stop(struct collector *c)
     while (c->n_own_threads) pthread_cond_wait(&c->wake, &c->lock);
     pthread_mutex_unlock(&c->lock);
     c->watcher = NULL;
-    while (c->done_first) {
-        struct capture *cap = c->done_first;
-        c->done_first = cap->next;
-        capture_ended(cap, ERR_IO, NULL, "stopped");
-    }
+    for (struct capture *cap; (cap = take_done(c));) capture_ended(cap, ERR_IO, NULL, "stopped");
     for (size_t i = 0; i < c->n_members; i++) {
         mem_free(c->members[i]->waiting);
         mem_free(c->members[i]->followed);

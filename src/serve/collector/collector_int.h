@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "base/assert.h"
 #include "collect/pull.h"
 #include "serve/collector/collector.h"
 #include "serve/collector/node_capture.h"
@@ -112,5 +113,24 @@ bool collector_gives_up(struct collector *c, int32_t node);
 void collector_jvm_crashed(struct collector *c, const struct cluster_node *node, const char *why);
 void capture_arrived(struct capture *cap); /* puts it into the queue of the workers */
 void capture_ended(struct capture *cap, int code, const struct store_profile *p, const char *error);
+
+/* With the lock, or after all other threads have ended. */
+static inline struct capture *take_done(struct collector *c)
+{
+    struct capture *cap = c->done_first;
+    if (cap) c->done_first = cap->next;
+    if (!c->done_first) c->done_last = &c->done_first;
+    return cap;
+}
+
+/* With the lock. A member lives while captures of it run, so the members' counts add up to the total. */
+static inline void check_counts(const struct collector *c)
+{
+    if (!ASSERT_ON) return;
+    unsigned n_running = 0;
+    for (size_t i = 0; i < c->n_members; i++) n_running += c->members[i]->n_running;
+    ASSERT(n_running == c->n_captures);
+    ASSERT(c->done_first || c->done_last == &c->done_first);
+}
 
 #endif
