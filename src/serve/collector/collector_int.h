@@ -14,6 +14,8 @@
 #include "serve/collector/collector.h"
 #include "serve/collector/node_capture.h"
 
+enum { HEARTBEAT_LIMIT_S = 5 }; /* also for switching heap profiling on */
+
 struct task { /* one type of one node */
     bool possible, enabled, running;
     int64_t interval_ms, duration_ms;
@@ -99,6 +101,9 @@ struct collector {
 bool capture_is_jvm(const struct cluster_node *node);
 void capture_jvm_begin(struct capture **captures, size_t n_captures);
 bool jvm_is_alive(const struct cluster_node *node, char *error, size_t n_error);
+
+/* collector_heartbeat.c: asks the node, without the lock, whether it is alive, and updates its state. */
+void heartbeat_begin(struct collector *c, const struct cluster_node *node);
 
 /* collector_follow.c: fetches the new profiles of another procprof on a detached thread. */
 void node_follow(struct collector *c, const struct cluster_node *node);
