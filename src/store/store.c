@@ -25,7 +25,8 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS profiles (id INTEGER PR
                              "duration_ms INTEGER NOT NULL, samples INTEGER NOT NULL,"
                              " sample_types TEXT NOT NULL, has_data INTEGER NOT NULL, "
                              "total INTEGER NOT NULL DEFAULT 0, total_type TEXT NOT NULL DEFAULT '');";
-/* What an index of an older version lacks; refused, without harm, by one that has it. */
+/* Columns that an index of an older version lacks. SQLite refuses to add a column that exists, which does no
+ * harm. */
 static const char *const added_columns[] = {
     "ALTER TABLE profiles ADD COLUMN total INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE profiles ADD COLUMN total_type TEXT NOT NULL DEFAULT ''"};
@@ -315,14 +316,16 @@ static int write_all(int fd, const void *data, size_t len)
     return 0;
 }
 
-/* The whole content under a name nobody lists. *ret_path is to be renamed or unlinked, and freed. */
+/* Writes the whole content under a temporary name, which listings ignore. The caller renames or unlinks
+ * *ret_path and frees it. */
 static int write_temporary(struct store *s, const char *dir, const void *data, size_t len, char **ret_path,
                            struct err *err)
 {
     uint64_t number = __atomic_add_fetch(&s->n_temporary, 1, __ATOMIC_RELAXED);
     char *path = mem_printf("%s/.tmp-%d-%llu", dir, (int)getpid(), (unsigned long long)number);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644), why = 0;
-    if (fd < 0 && errno == ENOENT && !file_make_dirs(dir, 0755, NULL)) /* somebody removed the folder */
+    if (fd < 0 && errno == ENOENT &&
+        !file_make_dirs(dir, 0755, NULL)) /* another program removed the folder */
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         why = errno;
@@ -442,7 +445,7 @@ int store_put_derived(struct store *s, int64_t id, const void *data, size_t len,
         pthread_mutex_lock(&s->lock);
         struct record *r = record_by_id(s, id);
         pthread_mutex_unlock(&s->lock);
-        if (!r) /* its parent went meanwhile */
+        if (!r) /* the profile was removed in the meantime */
             bad = err_set(err, ERR_NOT_FOUND, "%s was removed", p.file);
         else if (rename(temporary, path))
             bad = err_errno(err, errno, "%s", path);

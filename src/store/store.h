@@ -1,4 +1,5 @@
-/* store.h - profiles at rest: published whole or not at all, listed quickly, kept for as long as was asked.
+/* store.h - stored profiles: published whole or not at all, listed quickly, deleted when they exceed the
+ * limits.
  *
  * The files are the truth; the index (SQLite, read whole at the start) adds what a name does not say: the id,
  * the exact time, how long the capture was, what is inside. Where they disagree at the start, because the
@@ -91,7 +92,7 @@ int store_put_derived(struct store *s, int64_t id, const void *data, size_t len,
 int store_get_derived(struct store *s, int64_t id, struct bytes *ret_bytes,
                       struct err *err); /* ERR_NOT_FOUND */
 
-/* What decoding it told, for a profile that was found and not made by us. */
+/* Records what decoding found in a profile that another program wrote. */
 void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t samples,
                     const char *sample_types, const struct store_total *total, bool has_data);
 
@@ -116,7 +117,7 @@ size_t store_get_many(struct store *s, const int64_t *ids, size_t n_ids,
                       struct store_profile **ret_profiles); /* those that exist */
 int store_find(struct store *s, int32_t node, const char *file, struct store_profile *ret_profile);
 
-/* The bytes of the file. ERR_NOT_FOUND when it was taken away meanwhile. */
+/* Reads the file. ERR_NOT_FOUND when another program has removed it. */
 int store_read(struct store *s, int64_t id, struct bytes *ret_bytes, struct err *err);
 int store_remove(struct store *s, int64_t id, struct err *err);
 
@@ -146,7 +147,7 @@ size_t store_retain(struct store *s, const struct store_limits *limits, int64_t 
 /* The same for a folder without a store (bin/collect_be_profile.sh): by the time in the names. */
 size_t store_retain_folder(const char *dir, const struct store_limits *limits, int64_t now_ms);
 
-/* A thread that does store_retain when it is time; limits are asked for each time. */
+/* Starts a thread that calls store_retain when a profile is due. It calls limits() before each round. */
 int store_retention_start(struct store *s, struct store_limits (*limits)(void *context), void *context,
                           struct err *err);
 void store_retention_wake(struct store *s); /* limits changed */
@@ -160,7 +161,8 @@ struct store_state {
 void store_state(struct store *s, struct store_state *ret_state);
 
 enum store_event { STORE_ADDED, STORE_REMOVED };
-/* Told without any lock held, by the thread that did it. One watcher, set before threads start. */
+/* The thread that added or removed a profile calls the watcher without holding a lock. There is one watcher;
+ * set it before other threads start. */
 void store_watch(struct store *s,
                  void (*watcher)(void *context, enum store_event event, const struct store_profile *p),
                  void *context);

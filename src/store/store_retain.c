@@ -22,7 +22,7 @@ int unlink_profile(struct store *s, const struct store_profile *p)
     char file[PROFILE_NAME_MAX];
     profile_name_print(&derived, file);
     char *path = store_path(s, p->node, p->file), *beside = store_path(s, p->node, file);
-    /* The derived file first: without its parent nobody would look for it. */
+    /* The derived file goes first: without its profile, nothing would ever delete it. */
     int why = unlink(beside) && errno != ENOENT ? errno : 0;
     if (unlink(path) && errno != ENOENT) why = errno;
     mem_free(path);
@@ -39,7 +39,7 @@ static size_t forget_victims(struct store *s, const struct store_profile *victim
     size_t end = record_place(s, last->time_ms, last->id + 1), n_gone = 0, v = n;
     for (size_t i = end, to = end; i-- > 0;) {
         struct record *r = &s->records[i];
-        /* One that somebody else removed meanwhile is passed over. */
+        /* Skip victims that another thread removed in the meantime. */
         while (v && (victims[v - 1].time_ms > r->time_ms ||
                      (victims[v - 1].time_ms == r->time_ms && victims[v - 1].id > r->id)))
             v--;
@@ -122,7 +122,7 @@ size_t store_retain(struct store *s, const struct store_limits *limits, int64_t 
     static __thread struct store_profile victims[BATCH];
     size_t total = 0, n;
     int64_t next_ms;
-    /* Those that could not be deleted may be deletable by now. */
+    /* Files that could not be deleted earlier may be deletable by now. */
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; s->n_cannot_delete && i < s->n_records; i++) s->records[i].cannot_delete = false;
     s->n_cannot_delete = 0;
