@@ -17,7 +17,7 @@ enum err_code {
     ERR_NOT_FOUND = -4,   /* the named thing does not exist */
     ERR_UNSUPPORTED = -5, /* valid, but we cannot do it (a missing tool or feature) */
     ERR_TIMEOUT = -6,     /* it took longer than allowed */
-    ERR_BUSY = -7,        /* somebody else holds it */
+    ERR_BUSY = -7,        /* another user or process holds it */
     ERR_DENIED = -8,      /* not allowed */
 };
 

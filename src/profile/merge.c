@@ -140,7 +140,7 @@ static int add(struct profile_merger *x, size_t place, const struct profile *p, 
     if (takes_part) merge_translate(s);
     wait_for_turn(x, &x->samples_turn, place);
     if (takes_part) merge_samples(&x->m, s);
-    struct merge_source *done = s->before; /* its samples and our tables are in: nobody needs it any more */
+    struct merge_source *done = s->before; /* its samples and tables are merged: nothing needs it any more */
     free_samples(s);
     end_turn(x, &x->samples_turn);
     free_source(done);

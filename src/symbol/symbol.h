@@ -26,7 +26,7 @@ struct symbol_options {        /* all zero: the defaults */
 };
 
 struct symbol_frame {
-    const char *function;                /* for people: demangled; NULL when unknown */
+    const char *function;                /* demangled; NULL when unknown */
     const char *linkage_name;            /* as in the object; NULL when unknown */
     const char *file;                    /* full path as recorded; NULL when unknown */
     uint32_t line, column;               /* 0 when unknown */

@@ -1,5 +1,5 @@
-/* demangle.h - linkage names for people. Spelled as binutils spells them (addr2line -C), because that is what
- * people compare with.
+/* demangle.h - linkage names in readable form, spelled as binutils spells them (addr2line -C), because users
+ * compare with its output.
  *
  * Each function appends to out and returns true, or leaves out as it was and returns false when the name is
  * not of its kind or is damaged. Work and output are bounded whatever the name says.

@@ -162,7 +162,7 @@ struct dwarf {
     uint64_t walked_bytes;
     atomic_bool incomplete; /* a file that this one refers to was not found */
     _Atomic(const char *) problem;
-    struct arena *worker_memory; /* scopes and paths; one arena a worker, so that nobody waits */
+    struct arena *worker_memory; /* scopes and paths; one arena per worker, so that no worker waits */
     unsigned n_worker_memory;
 };
 
@@ -273,7 +273,7 @@ struct known_origin {
     uint64_t key; /* entry offset + 1; 0: free */
     struct origin origin;
     const char *function;
-    bool is_plain;   /* no linkage name is told */
+    bool is_plain;   /* it has no linkage name */
     uint32_t number; /* of the image's function + 1; 0: none yet */
 };
 

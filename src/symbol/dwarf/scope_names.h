@@ -1,4 +1,4 @@
-/* scope_names.h - linkage name -> name for people, worked out once per name. Safe for several threads.
+/* scope_names.h - linkage name -> readable name, demangled once per name. Safe for several threads.
  *
  * Keys are compared by address, not by text: linkers merge equal strings, and an object's strings live as
  * long as the table.

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/file.h"
 
-struct span { /* bytes somebody else owns */
+struct span { /* bytes that this struct does not own */
     const uint8_t *p;
     size_t n;
 };
