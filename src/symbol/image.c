@@ -242,63 +242,71 @@ struct image_work {
     struct symbol_result *result;
 };
 
+static inline void count_frames(struct image_work *w, const struct query *q)
+{
+    struct image *g = w->image;
+    size_t i = q->index;
+    const struct image_row *row = w->rows[i] = find_row(g, q->address);
+    size_t depth = 0;
+    if (row && row->scope) {
+        for (uint32_t s = row->scope, before = UINT32_MAX; s && s < before && depth < MAX_CHAIN; depth++) {
+            const struct image_scope *scope = ITEM(g, TABLE_SCOPES, g->scopes, s - 1);
+            if (!scope) break;
+            before = s;
+            s = w->want->no_inlines ? 0 : scope->parent;
+        }
+    } else if ((row && row->file) || w->want->room_for_gaps) {
+        depth = 1;
+    }
+    w->result->first_frame[i] = depth;
+}
+
+static inline void fill_frames(struct image_work *w, const struct query *q)
+{
+    struct image *g = w->image;
+    size_t i = q->index;
+    size_t n_frames = w->result->first_frame[i + 1] - w->result->first_frame[i];
+    struct symbol_frame *f = &w->result->frames[w->result->first_frame[i]];
+    const struct image_row *row = w->rows[i];
+    if (!n_frames) return;
+    if (!row) {
+        *f = (struct symbol_frame){0};
+        return;
+    }
+    uint32_t file = row->file, line = row->line, column = row->column, s = row->scope;
+    uint32_t discriminator = row->discriminator;
+    for (size_t k = 0; k < n_frames; k++, f++) {
+        *f = (struct symbol_frame){.line = line, .column = column, .discriminator = discriminator};
+        set_file(g, f, file);
+        const struct image_scope *scope = s ? ITEM(g, TABLE_SCOPES, g->scopes, s - 1) : NULL;
+        if (!scope) continue;
+        set_function(g, f, scope->function, w->want);
+        f->inlined = scope->parent != 0;
+        file = scope->call_file;
+        line = scope->call_line;
+        column = scope->call_column;
+        discriminator = 0;
+        s = scope->parent;
+    }
+}
+
+static inline void for_chunk(struct image_work *w, size_t chunk,
+                             void (*take)(struct image_work *w, const struct query *q))
+{
+    size_t end = (chunk + 1) * CHUNK < w->n ? (chunk + 1) * CHUNK : w->n;
+    for (size_t k = chunk * CHUNK; k < end; k++) take(w, &w->sorted[k]);
+}
+
 static void count_chunk(void *context, size_t chunk, unsigned worker)
 {
     (void)worker;
-    struct image_work *w = context;
-    struct image *g = w->image;
-    size_t end = (chunk + 1) * CHUNK < w->n ? (chunk + 1) * CHUNK : w->n;
-    for (size_t q = chunk * CHUNK; q < end; q++) {
-        size_t i = w->sorted[q].index;
-        const struct image_row *row = w->rows[i] = find_row(g, w->sorted[q].address);
-        size_t depth = 0;
-        if (row && row->scope) {
-            for (uint32_t s = row->scope, before = UINT32_MAX; s && s < before && depth < MAX_CHAIN;
-                 depth++) {
-                const struct image_scope *scope = ITEM(g, TABLE_SCOPES, g->scopes, s - 1);
-                if (!scope) break;
-                before = s;
-                s = w->want->no_inlines ? 0 : scope->parent;
-            }
-        } else if ((row && row->file) || w->want->room_for_gaps) {
-            depth = 1;
-        }
-        w->result->first_frame[i] = depth;
-    }
+    for_chunk(context, chunk, count_frames);
 }
 
 static void fill_chunk(void *context, size_t chunk, unsigned worker)
 {
     (void)worker;
-    struct image_work *w = context;
-    struct image *g = w->image;
-    size_t end = (chunk + 1) * CHUNK < w->n ? (chunk + 1) * CHUNK : w->n;
-    for (size_t q = chunk * CHUNK; q < end; q++) {
-        size_t i = w->sorted[q].index;
-        size_t n_frames = w->result->first_frame[i + 1] - w->result->first_frame[i];
-        struct symbol_frame *f = &w->result->frames[w->result->first_frame[i]];
-        const struct image_row *row = w->rows[i];
-        if (!n_frames) continue;
-        if (!row) {
-            *f = (struct symbol_frame){0};
-            continue;
-        }
-        uint32_t file = row->file, line = row->line, column = row->column, s = row->scope;
-        uint32_t discriminator = row->discriminator;
-        for (size_t k = 0; k < n_frames; k++, f++) {
-            *f = (struct symbol_frame){.line = line, .column = column, .discriminator = discriminator};
-            set_file(g, f, file);
-            const struct image_scope *scope = s ? ITEM(g, TABLE_SCOPES, g->scopes, s - 1) : NULL;
-            if (!scope) continue;
-            set_function(g, f, scope->function, w->want);
-            f->inlined = scope->parent != 0;
-            file = scope->call_file;
-            line = scope->call_line;
-            column = scope->call_column;
-            discriminator = 0;
-            s = scope->parent;
-        }
-    }
+    for_chunk(context, chunk, fill_frames);
 }
 
 bool image_lookup(struct image *g, const uint64_t *addresses, size_t n, const struct image_want *want,

@@ -638,12 +638,14 @@ static void v0_const_at(struct v0 *v, bool in_value)
     v0_const(v, in_value);
 }
 
-static void v0_const_list(struct v0 *v)
+static void v0_const_list(struct v0 *v, const char *open, const char *close)
 {
+    v0_text(v, open);
     for (bool first = true; !v->bad && !v0_eat(v, 'E'); first = false) {
         if (!first) v0_text(v, ", ");
         v0_const(v, true);
     }
+    v0_text(v, close);
 }
 
 static void v0_const_adt(struct v0 *v)
@@ -653,9 +655,7 @@ static void v0_const_adt(struct v0 *v)
     case 'U':
         break;
     case 'T':
-        v0_text(v, "(");
-        v0_const_list(v);
-        v0_text(v, ")");
+        v0_const_list(v, "(", ")");
         break;
     case 'S':
         v0_text(v, " { ");
@@ -739,14 +739,10 @@ static void v0_const(struct v0 *v, bool in_value)
         v0_const(v, true);
         break;
     case 'A':
-        v0_text(v, "[");
-        v0_const_list(v);
-        v0_text(v, "]");
+        v0_const_list(v, "[", "]");
         break;
     case 'T':
-        v0_text(v, "(");
-        v0_const_list(v);
-        v0_text(v, ")");
+        v0_const_list(v, "(", ")");
         break;
     case 'V':
         v0_const_adt(v);
