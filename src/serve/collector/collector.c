@@ -88,7 +88,7 @@ static bool in_list(const char *list, const char *word)
 /* Another procprof collects its own profiles, and the entry of this server has none unless it names a JVM. */
 static bool is_possible(const struct cluster_node *n)
 {
-    return n->role != CLUSTER_FE || (capture_is_jvm(n) && (n->jvm_pid || n->jvm_match[0]));
+    return n->role != CLUSTER_FE || (cluster_node_is_jvm(n) && (n->jvm_pid || n->jvm_match[0]));
 }
 
 /* With the lock. Brings the tasks of a node in line with the settings and with the switches of users. */
@@ -270,7 +270,7 @@ static struct capture *new_capture(struct collector *c, struct member *m, enum p
 
 static void begin_capture(struct capture *cap)
 {
-    if (capture_is_jvm(&cap->facts.node))
+    if (cluster_node_is_jvm(&cap->facts.node))
         capture_jvm_begin(&cap, 1);
     else
         request_profile(cap);
@@ -393,7 +393,7 @@ void capture_ended(struct capture *cap, int code, const struct store_profile *p,
             double wait_ms = (double)(k->interval_ms > MIN_BACKOFF_MS ? k->interval_ms : MIN_BACKOFF_MS);
             for (unsigned i = 1; i < k->failures && wait_ms < MAX_BACKOFF_MS; i++) wait_ms *= 2;
             if (wait_ms > MAX_BACKOFF_MS) wait_ms = MAX_BACKOFF_MS;
-            if (!capture_is_jvm(&m->node)) wait_ms *= 0.9 + 0.2 * random_part(c);
+            if (!cluster_node_is_jvm(&m->node)) wait_ms *= 0.9 + 0.2 * random_part(c);
             k->backoff_ms = k->due_ms = now_ms + (int64_t)wait_ms;
         }
         if (is_resting) k->backoff_ms = k->due_ms = m->rest_until_ms;
@@ -510,7 +510,7 @@ static void find_due_capture(struct collector *c, struct member *m, const struct
     if (best < 0 || m->n_running || (int64_t)c->n_captures >= s->max_captures || m->waiting ||
         m->rest_until_ms > now_ms)
         return;
-    bool is_jvm = capture_is_jvm(&m->node);
+    bool is_jvm = cluster_node_is_jvm(&m->node);
     if (is_jvm && cluster_jvm_is_claimed(c->cluster, m->id)) return;
     for (int t = 0; t < PROFILE_N_TYPES; t++) {
         struct task *k = &m->tasks[t];
@@ -553,7 +553,7 @@ static void start_due(struct collector *c, const struct due *due)
     for (size_t i = 0, n; i < due->n_begun; i += n) {
         int32_t node = begun[i]->facts.node.id;
         for (n = 1; i + n < due->n_begun && begun[i + n]->facts.node.id == node;) n++;
-        if (capture_is_jvm(&begun[i]->facts.node))
+        if (cluster_node_is_jvm(&begun[i]->facts.node))
             capture_jvm_begin(&begun[i], n);
         else
             request_profile(begun[i]);
@@ -671,7 +671,8 @@ int collector_collect(struct collector *c, int32_t node, enum profile_type type,
         bad = err_set(err, ERR_NOT_FOUND, "no node has the id %d", node);
     else if (!m->tasks[type].possible)
         bad = err_set(err, ERR_UNSUPPORTED, "%s cannot be collected from this node", profile_type_name(type));
-    else if (capture_is_jvm(&m->node) ? m->waiting != NULL || is_job_running(c, m) : m->tasks[type].running)
+    else if (cluster_node_is_jvm(&m->node) ? m->waiting != NULL || is_job_running(c, m)
+                                           : m->tasks[type].running)
         bad = err_set(err, ERR_BUSY, "a capture of this node is under way; try again when it has ended");
     else if (c->n_jobs >= MAX_JOBS)
         bad = err_set(err, ERR_BUSY, "too many jobs; try again later");
@@ -683,7 +684,7 @@ int collector_collect(struct collector *c, int32_t node, enum profile_type type,
                 .id = ++c->last_job, .node = node, .type = type, .state = JOB_RUNNING, .seconds = seconds}};
         *ret_job = j->about.id;
         cap = new_capture(c, m, type, seconds, j->about.id);
-        if (capture_is_jvm(&m->node) && m->n_running > 1) {
+        if (cluster_node_is_jvm(&m->node) && m->n_running > 1) {
             /* The present session ends early, publishes what it has, and capture_ended then starts this job.
              */
             m->n_running--;

@@ -98,7 +98,6 @@ struct collector {
 
 /* collector_jvm.c: captures of a JVM on this host. All of them share one session on one detached thread, and
  * each ends with capture_ended. */
-bool capture_is_jvm(const struct cluster_node *node);
 void capture_jvm_begin(struct capture **captures, size_t n_captures);
 bool jvm_is_alive(const struct cluster_node *node, char *error, size_t n_error);
 

@@ -34,11 +34,6 @@ static void target_of(const struct cluster_node *n, char *text, size_t size)
         snprintf(text, size, "%s", n->jvm_match);
 }
 
-bool capture_is_jvm(const struct cluster_node *n)
-{
-    return n->role == CLUSTER_FE && (n->is_self || !n->port);
-}
-
 static int find_jvm(const struct cluster_node *n, struct jvm_proc *ret_proc, struct err *err)
 {
     char target[160];

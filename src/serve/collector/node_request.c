@@ -24,12 +24,6 @@ static int refusal(const char *url, const struct fetch_answer *a, struct err *er
     return err_set(err, ERR_IO, "%s: HTTP status %ld%s%s", url, a->status, *line ? ": " : "", line);
 }
 
-int node_request(struct cluster *c, int32_t id, const char *path, const char *post_body, double timeout_s,
-                 struct bytes *ret_body, int *ret_status, struct err *err)
-{
-    return node_request_until(c, id, path, post_body, timeout_s, NULL, NULL, ret_body, ret_status, err);
-}
-
 int node_request_until(struct cluster *c, int32_t id, const char *path, const char *post_body,
                        double timeout_s, bool (*is_cancelled)(void *context), void *context,
                        struct bytes *ret_body, int *ret_status, struct err *err)

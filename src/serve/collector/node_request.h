@@ -11,13 +11,17 @@
  *
  * Returns 0 when the node answered 200; the caller frees *ret_body with bytes_free. ERR_TIMEOUT after
  * timeout_s; ERR_UNSUPPORTED for a node without HTTP; ERR_IO with the status and the first line of the answer
- * for any other status. ret_status, which may be NULL, is 0 when no answer arrived. */
-int node_request(struct cluster *c, int32_t id, const char *path, const char *post_body, double timeout_s,
-                 struct bytes *ret_body, int *ret_status, struct err *err);
-
-/* The same, but ends with ERR_TIMEOUT about a second after is_cancelled (may be NULL) first returns true. */
+ * for any other status. ret_status, which may be NULL, is 0 when no answer arrived.
+ *
+ * The request ends with ERR_TIMEOUT about a second after is_cancelled (may be NULL) first returns true. */
 int node_request_until(struct cluster *c, int32_t id, const char *path, const char *post_body,
                        double timeout_s, bool (*is_cancelled)(void *context), void *context,
                        struct bytes *ret_body, int *ret_status, struct err *err);
+
+static inline int node_request(struct cluster *c, int32_t id, const char *path, const char *post_body,
+                               double timeout_s, struct bytes *ret_body, int *ret_status, struct err *err)
+{
+    return node_request_until(c, id, path, post_body, timeout_s, NULL, NULL, ret_body, ret_status, err);
+}
 
 #endif

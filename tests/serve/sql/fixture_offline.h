@@ -11,12 +11,6 @@
 
 /* The linker takes these instead of the library's: a statement that was made up calls no host and attaches to
  * no process. */
-int node_request(struct cluster *c, int32_t id, const char *path, const char *post_body, double timeout_s,
-                 struct bytes *ret_body, int *ret_status, struct err *err)
-{
-    return node_request_until(c, id, path, post_body, timeout_s, NULL, NULL, ret_body, ret_status, err);
-}
-
 int node_request_until(struct cluster *c, int32_t id, const char *path, const char *post_body,
                        double timeout_s, bool (*is_cancelled)(void *context), void *context,
                        struct bytes *ret_body, int *ret_status, struct err *err)
