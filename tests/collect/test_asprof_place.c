@@ -61,6 +61,16 @@ static void check_holds(const char *path, const char *like)
     bytes_free(&b);
 }
 
+/* Opens a session and returns the path of its copy, which stays valid after the session is closed. */
+static const char *open_copy(struct jvm_asprof *ret_session, const char *library)
+{
+    static char path[512];
+    struct err err;
+    REQUIRE(jvm_asprof_open(ret_session, &self, &ws, library, &err) == 0);
+    snprintf(path, sizeof path, "%s", ret_session->library);
+    return path;
+}
+
 TEST(the_copy_is_there_while_a_session_needs_it)
 {
     const char *library = begin();
@@ -81,9 +91,7 @@ TEST(a_torn_copy_is_replaced)
     const char *library = begin();
     struct jvm_asprof as;
     struct err err = {0};
-    REQUIRE(jvm_asprof_open(&as, &self, &ws, library, &err) == 0);
-    char path[512];
-    snprintf(path, sizeof path, "%s", as.library);
+    const char *path = open_copy(&as, library);
     jvm_asprof_close(&as);
     REQUIRE(file_write_atomic(path, "the libr", 8, 0700, false, &err) == 0);
     CHECK_INT(jvm_asprof_open(&as, &self, &ws, library, &err), 0);
@@ -98,9 +106,7 @@ TEST(a_full_disk_leaves_no_part_of_a_copy)
     const char *library = begin();
     struct jvm_asprof as;
     struct err err;
-    REQUIRE(jvm_asprof_open(&as, &self, &ws, library, &err) == 0);
-    char path[512];
-    snprintf(path, sizeof path, "%s", as.library);
+    const char *path = open_copy(&as, library);
     jvm_asprof_close(&as);
     signal(SIGXFSZ, SIG_IGN);
     REQUIRE(setrlimit(RLIMIT_FSIZE, &(struct rlimit){10, RLIM_INFINITY}) == 0);
@@ -131,9 +137,7 @@ TEST(glibc_knows_a_copy_by_its_name)
     const char *library = begin();
     struct jvm_asprof as;
     struct err err;
-    REQUIRE(jvm_asprof_open(&as, &self, &ws, library, &err) == 0);
-    char path[512];
-    snprintf(path, sizeof path, "%s", as.library);
+    const char *path = open_copy(&as, library);
     map_file(path);
     jvm_asprof_close(&as);
     CHECK(access(path, F_OK) < 0);
@@ -169,10 +173,8 @@ TEST(musl_keeps_its_copy_and_loads_it_again)
     map_file(write_file("ld-musl-x86_64.so.1", "the loader"));
     struct jvm_asprof as;
     struct err err;
-    REQUIRE(jvm_asprof_open(&as, &self, &ws, library, &err) == 0);
-    char path[512];
     struct stat before, after;
-    snprintf(path, sizeof path, "%s", as.library);
+    const char *path = open_copy(&as, library);
     map_file(path);
     CHECK_INT(stat(path, &before), 0);
     jvm_asprof_close(&as);

@@ -1,33 +1,16 @@
 /* Forks while another thread of the host keeps the loader's lock and the library waits for it: the first one
  * waits for a fifth of a second, the others not at all. */
-#include <link.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "hold_loader.h"
 #include "procprof.h"
 
 #define N_FORKS  8
 #define LIMIT_MS 1000 /* of all: in vain each time it would be 1600 and more */
-
-static sem_t is_held, may_go;
-
-static int hold(struct dl_phdr_info *info, size_t size, void *context)
-{
-    (void)info, (void)size, (void)context;
-    sem_post(&is_held);
-    sem_wait(&may_go);
-    return 1;
-}
-
-static void *hold_loader(void *argument)
-{
-    dl_iterate_phdr(hold, NULL);
-    return argument;
-}
 
 static void *enter_loader(void *argument)
 {
@@ -62,17 +45,13 @@ int main(void)
     pthread_t holder, inside;
     double best_ms = 1e9;
     if (pp_agent_start(&options)) return fprintf(stderr, "%s\n", pp_error_text()), 1;
-    sem_init(&is_held, 0, 0);
-    sem_init(&may_go, 0, 0);
     for (int try = 0; try < 3 && best_ms > LIMIT_MS; try++) {
-        pthread_create(&holder, NULL, hold_loader, NULL);
-        sem_wait(&is_held);
+        hold_loader_begin(&holder);
         pthread_create(&inside, NULL, enter_loader, NULL);
         usleep(300000); /* it waits for the loader */
         double ms = forks_ms();
         if (ms < best_ms) best_ms = ms;
-        sem_post(&may_go);
-        pthread_join(holder, NULL);
+        hold_loader_end(holder);
         pthread_join(inside, NULL);
         pp_control("heap", "disable", NULL, NULL, 0);
     }

@@ -20,6 +20,7 @@
 
 #include "../../t.h"
 #include "../needs_hooks.h"
+#include "undescribed_leaf.h"
 
 #if defined(__x86_64__)
 
@@ -43,22 +44,9 @@ static void *run_shut_in(void *argument)
     return argument;
 }
 
-/* Code that stands in no table: it counts down and returns. */
-static void *make_leaf(void)
-{
-    static const unsigned char code[] = {0xb8, 0x00, 0x00, 0x10, 0x00, /* mov $0x100000,%eax */
-                                         0xff, 0xc8,                   /* dec %eax */
-                                         0x75, 0xfc,                   /* jne back */
-                                         0xc3};                        /* ret */
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return NULL;
-    memcpy(page, code, sizeof code);
-    return page;
-}
-
 TEST(a_thread_in_a_sandbox_of_its_own)
 {
-    *(void **)&undescribed_leaf = make_leaf();
+    *(void **)&undescribed_leaf = make_undescribed_leaf(0x100000);
     REQUIRE(undescribed_leaf != NULL);
     pthread_t thread;
     pthread_create(&thread, NULL, run_shut_in, NULL);

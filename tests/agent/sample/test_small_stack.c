@@ -14,6 +14,7 @@
 
 #include "../../t.h"
 #include "../needs_hooks.h"
+#include "undescribed_leaf.h"
 
 #if defined(__x86_64__)
 
@@ -30,19 +31,6 @@ static int64_t cpu_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* Code that stands in no table: the loader would be asked about it. It counts down and returns. */
-static void *make_leaf(void)
-{
-    static const unsigned char code[] = {0xb8, 0x00, 0x00, 0x01, 0x00, /* mov $0x10000,%eax */
-                                         0xff, 0xc8,                   /* dec %eax */
-                                         0x75, 0xfc,                   /* jne back */
-                                         0xc3};                        /* ret */
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return NULL;
-    memcpy(page, code, sizeof code);
-    return page;
 }
 
 static void burn(bool in_leaf)
@@ -130,7 +118,7 @@ static void sample_low_threads(const char *settings, size_t beyond_frame_from, s
                                bool *ret_has_lost)
 {
     pthread_t taker;
-    *(void **)&undescribed_leaf = make_leaf();
+    *(void **)&undescribed_leaf = make_undescribed_leaf(0x10000);
     REQUIRE(undescribed_leaf != NULL);
     make_stack();
     struct sigaction action = {.sa_sigaction = measure_frame, .sa_flags = SA_SIGINFO};

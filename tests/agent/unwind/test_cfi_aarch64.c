@@ -113,6 +113,19 @@ TEST(rows_follow_the_prologue_and_the_epilogue)
     CHECK_INT(rule_at(100)->cfa, UNWIND_CFA_NONE); /* behind the last function */
 }
 
+/* The table of build, and a stack whose first word has the address STACK. */
+static struct unwind_source source_over(uint64_t *stack, size_t n_bytes)
+{
+    static _Alignas(16) char memory[sizeof(struct unwind_tables) + sizeof(struct unwind_module)];
+    struct unwind_tables *t = (struct unwind_tables *)(void *)memory;
+    t->n_modules = 1;
+    t->modules[0] = table.module;
+    return (struct unwind_source){
+        .tables = t,
+        .memory = {.lo = STACK, .hi = STACK + n_bytes, .shift = (intptr_t)((uintptr_t)stack - STACK)},
+        .address_mask = ((uintptr_t)1 << 48) - 1};
+}
+
 /* first > large_frame > signed_ra > with_fp > leaf, interrupted in the last one. */
 TEST(a_walk_goes_from_the_leaf_to_the_first_function)
 {
@@ -125,14 +138,7 @@ TEST(a_walk_goes_from_the_leaf_to_the_first_function)
     /* signed_ra's frame, 16 bytes, is behind it; then large_frame's of 4160 */
     stack[4] = signature | (CODE + 72);
     stack[(32 + 16 + 48) / 8] = CODE + 92;
-    static _Alignas(16) char memory[sizeof(struct unwind_tables) + sizeof(struct unwind_module)];
-    struct unwind_tables *t = (struct unwind_tables *)(void *)memory;
-    t->n_modules = 1;
-    t->modules[0] = table.module;
-    struct unwind_source source = {
-        .tables = t,
-        .memory = {.lo = STACK, .hi = STACK + sizeof stack, .shift = (intptr_t)((uintptr_t)stack - STACK)},
-        .address_mask = ((uintptr_t)1 << 48) - 1};
+    struct unwind_source source = source_over(stack, sizeof stack);
     struct unwind_registers r = {
         .pc = CODE + 4, .sp = sp, .fp = STACK, .lr = CODE + 20, .pc_is_exact = true, .lr_is_live = true};
     uintptr_t pcs[16];
@@ -150,14 +156,7 @@ TEST(the_link_register_is_believed_once)
 {
     build();
     static uint64_t stack[64];
-    static _Alignas(16) char memory[sizeof(struct unwind_tables) + sizeof(struct unwind_module)];
-    struct unwind_tables *t = (struct unwind_tables *)(void *)memory;
-    t->n_modules = 1;
-    t->modules[0] = table.module;
-    struct unwind_source source = {
-        .tables = t,
-        .memory = {.lo = STACK, .hi = STACK + sizeof stack, .shift = (intptr_t)((uintptr_t)stack - STACK)},
-        .address_mask = ((uintptr_t)1 << 48) - 1};
+    struct unwind_source source = source_over(stack, sizeof stack);
     struct unwind_registers r = {
         .pc = CODE, .sp = STACK, .lr = CODE + 4, .pc_is_exact = true, .lr_is_live = true};
     uintptr_t pcs[16];
