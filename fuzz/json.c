@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (!err.text[0])
         abort();
     arena_free(&arena);
-    size_t n = node_list_parse(data, size, 100, &entries);
+    size_t n;
+    node_list_parse(data, size, 100, &entries, &n, &err);
     for (size_t i = 0; i < n; i++)
         if (!entries[i].file[0] || strpbrk(entries[i].file, "/\\<>&\"'% \n")) abort();
     mem_free(entries);

@@ -157,7 +157,11 @@ static void fetch_new(struct turn *t)
     if (node_request(c->cluster, node, "/api/proc_profile/list", NULL, LIST_LIMIT_S, &body, NULL, NULL))
         return;
     struct node_list_entry *entries;
-    size_t n_entries = node_list_parse(body.data, body.len, MAX_LISTED, &entries), n_fetched = 0, i = 0;
+    struct err err = {0};
+    size_t n_entries, n_fetched = 0, i = 0;
+    if (node_list_parse(body.data, body.len, MAX_LISTED, &entries, &n_entries, &err))
+        server_log(LOG_WARN_, "cannot read the list of profiles of node %d (%s): %s", node, t->node.name,
+                   err.text);
     bytes_free(&body);
     char since[PROFILE_STAMP_LEN + 1];
     wanted_since(t, since);

@@ -15,14 +15,15 @@ static int64_t size_of(const struct json_value *entry)
     return json_number(entry, "size", &size) && size >= 0 && size < 9e15 ? (int64_t)size : 0;
 }
 
-size_t node_list_parse(const void *bytes, size_t len, size_t max, struct node_list_entry **ret_entries)
+int node_list_parse(const void *bytes, size_t len, size_t max, struct node_list_entry **ret_entries,
+                    size_t *ret_n_entries, struct err *err)
 {
     struct arena arena = {0};
     struct json_value *list = NULL, *profiles;
     struct node_list_entry *entries = NULL;
     size_t n = 0, cap = 0;
-    json_read(bytes, len, &arena, &list, NULL);
-    profiles = json_member(list, "profiles");
+    int bad = json_read(bytes, len, &arena, &list, err);
+    profiles = bad ? NULL : json_member(list, "profiles");
     for (const struct json_value *item = profiles ? profiles->items : NULL; item && n < max;
          item = item->next) {
         struct node_list_entry e = {.size_bytes = size_of(item)};
@@ -35,5 +36,6 @@ size_t node_list_parse(const void *bytes, size_t len, size_t max, struct node_li
     }
     arena_free(&arena);
     *ret_entries = entries;
-    return n;
+    *ret_n_entries = n;
+    return bad;
 }

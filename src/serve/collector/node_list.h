@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "store/profile_name.h"
 
 struct node_list_entry {
@@ -13,9 +14,10 @@ struct node_list_entry {
     int64_t size_bytes; /* 0 when the answer does not have it */
 };
 
-/* Returns the number of entries, at most `max`, in the order of the answer. An entry whose "filename" is not
- * the name of a profile is left out; an answer that is not JSON has no entries. The caller frees the result
- * with mem_free. */
-size_t node_list_parse(const void *text, size_t len, size_t max, struct node_list_entry **ret_entries);
+/* Gives the entries of the answer, at most `max`, in its order. An entry whose "filename" is not the name of
+ * a profile is left out. Returns the error of json_read, with no entries, when the answer is not JSON or has
+ * too many values. The caller frees *ret_entries with mem_free. */
+int node_list_parse(const void *text, size_t len, size_t max, struct node_list_entry **ret_entries,
+                    size_t *ret_n_entries, struct err *err);
 
 #endif

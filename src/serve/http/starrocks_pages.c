@@ -132,7 +132,11 @@ static void add_remote(struct site *site, const struct cluster_node *node, struc
                      NULL))
         return;
     struct node_list_entry *found;
-    size_t n = node_list_parse(body.data, body.len, MAX_ROWS, &found);
+    struct err err = {0};
+    size_t n;
+    if (node_list_parse(body.data, body.len, MAX_ROWS, &found, &n, &err))
+        server_log(LOG_WARN_, "cannot read the list of profiles of node %d (%s): %s", node->id, node->name,
+                   err.text);
     for (size_t i = 0; i < n; i++)
         *VEC_PUSH(list->items, list->n_items, list->cap_items) =
             (struct entry){.node = INT32_MAX, .of = found[i]}; /* sorts behind the profiles in our store */
@@ -184,6 +188,7 @@ static void list_host(struct site *site, struct entries *list)
     for (size_t i = 0; i < n; i++) add_stored(site, nodes[i].id, !nodes[i].is_plain, list);
     mem_free(nodes);
     if (list->n_items) qsort(list->items, list->n_items, sizeof *list->items, newest_first);
+    if (list->n_items > MAX_ROWS) list->n_items = MAX_ROWS;
     for (size_t i = 1; i < list->n_items;
          i++) /* the script of the backend may write into the folder of the frontend */
         if (!strcmp(list->items[i - 1].of.file, list->items[i].of.file))
