@@ -1,11 +1,11 @@
-/* jfr.c - Java Flight Recorder files, of async-profiler and of the JDK: chunks in, a profile out. See jfr.h.
+/* jfr.c - reads Java Flight Recorder files of async-profiler and of the JDK into a profile. See jfr.h.
  *
  * Each kind of event has its own sample types, so one recording of CPU, allocations and locks is one profile.
  * A frame's kind (interpreted, jit, inlined, c1, native library, kernel) is the name of its mapping. Labels:
  * thread, state, class.
  *
- * A chunk that was still open (the JVM died, the file was copied while it grew) has no index: its records are
- * walked one by one, all complete ones count, and a comment in the profile says what is missing.
+ * A chunk that was still open (the JVM died, or the file was copied while it grew) has no index. Its records
+ * are read one by one, all complete ones count, and a comment in the profile says what is missing.
  */
 #include "format/jfr/jfr.h"
 
@@ -46,20 +46,20 @@ static bool is_known_version(uint64_t major)
     return major == 1 || major == 2;
 }
 
-/* Does a chunk begin here, among bytes that may be anything? */
+/* Whether a chunk begins at this address, which may hold any bytes. */
 static bool is_header(const uint8_t *at, size_t left)
 {
     if (left < JFR_HEADER_BYTES || memcmp(at, "FLR", 4) || !is_known_version(be_number(at + 4, 2)))
         return false;
-    const uint64_t most = (uint64_t)1 << 62; /* of bytes, nanoseconds since 1970, ticks a second */
+    const uint64_t most = (uint64_t)1 << 62; /* bytes, nanoseconds since 1970 or ticks per second */
     uint64_t size = be_number(at + 8, 8);
     struct jfr_chunk c = chunk_at(at, left);
-    bool has_index = c.pool_at || c.metadata_at; /* none while it is being written */
+    bool has_index = c.pool_at || c.metadata_at; /* the writer adds it when it closes the chunk */
     if (has_index && (c.pool_at >= size || c.metadata_at >= size)) return false;
     return size < most && c.start_ns < most && c.duration_ns < most && c.ticks_per_s && c.ticks_per_s < most;
 }
 
-/* The next place in [at, end) where a chunk begins; end: none. */
+/* Returns the next address in [at, end) where a chunk begins, or end if there is none. */
 static const uint8_t *next_header(struct jfr_reading *f, const uint8_t *at, const uint8_t *end)
 {
     enum { WINDOW_BYTES = 8 << 20 };
@@ -73,19 +73,20 @@ static const uint8_t *next_header(struct jfr_reading *f, const uint8_t *at, cons
     return end;
 }
 
-/* Where a chunk ends that was not closed, or that ends neither at another nor with the file: where the next
- * one begins. Recordings put behind each other may be cut anywhere, then the size is too large. */
+/* Sets the size of a chunk that was not closed, or that ends neither at another chunk nor at the end of the
+ * file. Such a chunk extends to the next one. Concatenated recordings may be cut anywhere, and then the size
+ * in the header is too large. */
 static void find_end(struct jfr_reading *f, struct jfr_chunk *c, const uint8_t *end)
 {
     const uint8_t *said_end = c->data + c->size;
     if (!c->is_open && (said_end == end || is_header(said_end, (size_t)(end - said_end)))) return;
     const uint8_t *next = next_header(f, c->data + 4, c->is_open ? end : said_end);
-    if (!c->is_open && next == said_end) return; /* rubbish behind it */
+    if (!c->is_open && next == said_end) return; /* the chunk is complete and garbage follows it */
     c->is_open = true;
     c->size = (size_t)(next - c->data);
 }
 
-/* ---- all of it as a profile ---- */
+/* ---- building the profile ---- */
 
 static const struct kind {
     const char *count_name, *value_name, *value_unit;
@@ -104,11 +105,12 @@ static const struct kind {
     [JFR_MALLOC_LIVE] = {"malloc_inuse_objects", "malloc_inuse_space", "bytes"},
 };
 
-/* Which kinds of events need not be decoded when only one sample type will be looked at. */
+/* Returns the kinds of events that need not be decoded if the caller uses only one sample type. */
 static uint32_t kinds_left_out(const char *only_type)
 {
-    /* An event alone may not tell its kind: a sample may be of the wall clock, a park may be a lock, a block
-     * may be freed. And the names of some depend on what else is there. */
+    /* The type of an event does not always decide its kind: a sample may come from the wall clock, a park may
+     * be a wait for a lock, and a block may be freed later. The names of some sample types also depend on
+     * which other kinds occur. */
     static const struct {
         uint32_t asked, needed;
     } besides[] = {{1u << JFR_WALL, 1u << JFR_CPU | 1u << JFR_CPU_TIME},
@@ -119,7 +121,8 @@ static uint32_t kinds_left_out(const char *only_type)
         if (!strcmp(only_type, kinds[kind].count_name) ||
             (kinds[kind].value_name && !strcmp(only_type, kinds[kind].value_name)))
             asked |= 1u << kind;
-    if (only_type && !strcmp(only_type, "samples")) asked |= 1u << JFR_WALL; /* named so when it is alone */
+    if (only_type && !strcmp(only_type, "samples"))
+        asked |= 1u << JFR_WALL; /* its name if no other samples occur */
     for (size_t i = 0; i < sizeof besides / sizeof *besides; i++)
         if (asked & besides[i].asked) asked |= besides[i].needed;
     return asked ? ~asked : 0;
@@ -177,7 +180,7 @@ static void add_samples(struct jfr_reading *f, const bool *is_there, const int *
 
 static void add_notes(struct jfr_reading *f)
 {
-    enum { MANY_LIVE_OBJECTS = 1000 }; /* some of the 1024 may have been in the hands of the collector */
+    enum { MANY_LIVE_OBJECTS = 1000 }; /* below 1024, because the garbage collector may have taken some */
     struct profile *p = f->world.p;
     char text[240], cut[60] = "";
     if (f->n_cut_bytes) snprintf(cut, sizeof cut, " (%zu bytes at hand)", f->n_cut_bytes);
@@ -238,7 +241,7 @@ static void build(struct jfr_reading *f)
     for (int kind = 0; kind < JFR_N_KINDS; kind++) is_there[kind] = f->met & 1u << kind;
     if (*f->event && is_there[JFR_CPU]) is_there[JFR_CPU] = false, is_there[JFR_EVENT] = true;
     for (size_t i = 0; i < f->counts.n_items; i++) is_there[f->counts.items[i].kind] = true;
-    /* Nothing recorded: still a CPU profile, an empty one. */
+    /* A recording without events becomes an empty CPU profile. */
     bool any = false;
     for (int kind = 0; kind < JFR_N_KINDS; kind++) any |= is_there[kind];
     if (!any) is_there[JFR_CPU] = true;
@@ -248,14 +251,14 @@ static void build(struct jfr_reading *f)
         const struct kind *k = &kinds[kind];
         first_type[kind] = n_types;
         const char *count_name = k->count_name;
-        if (kind == JFR_CPU && is_there[JFR_CPU_TIME]) /* both: the JDK's CPU timer is the truer one */
+        if (kind == JFR_CPU && is_there[JFR_CPU_TIME]) /* of the two, the JDK's CPU timer is more accurate */
             profile_add_sample_type(p, "execution_samples", "count"),
                 profile_add_sample_type(p, "execution", "nanoseconds");
         else {
             if (kind == JFR_WALL && !has_samples)
-                count_name = "samples"; /* as the native wall clock profile has it */
+                count_name = "samples"; /* as in the native wall clock profile */
             if (kind == JFR_EVENT && (is_there[JFR_CPU] || is_there[JFR_CPU_TIME]))
-                count_name = "event_samples"; /* recordings of both, put behind each other */
+                count_name = "event_samples"; /* the file concatenates recordings of both */
             profile_add_sample_type(p, count_name, "count");
             const char *value_name = value_name_of(f, kind);
             if (value_name) profile_add_sample_type(p, value_name, k->value_unit);
@@ -276,7 +279,8 @@ static void build(struct jfr_reading *f)
     int period_kind = is_there[JFR_CPU_TIME] || is_there[JFR_CPU] ? JFR_CPU : JFR_EVENT;
     if (is_there[period_kind] || is_there[JFR_CPU_TIME]) {
         struct jfr_settings by_default = {0};
-        bool is_last = (period_kind == JFR_EVENT) == (*f->settings.event != 0); /* what the settings are of */
+        bool is_last = (period_kind == JFR_EVENT) ==
+                       (*f->settings.event != 0); /* whether the settings are of this kind */
         p->has_period_type = true;
         p->period_type = (struct value_type){profile_cstr(p, value_name_of(f, period_kind)),
                                              profile_cstr(p, kinds[period_kind].value_unit)};
@@ -290,7 +294,7 @@ static void build(struct jfr_reading *f)
 struct chunks {
     struct jfr_chunk *items;
     size_t n_items, cap_items;
-    struct jfr_reading *readers; /* one a thread */
+    struct jfr_reading *readers; /* one per thread */
 };
 
 static void read_one(void *context, size_t item, unsigned worker)
@@ -299,15 +303,16 @@ static void read_one(void *context, size_t item, unsigned worker)
     jfr_read_chunk(&all->readers[worker], &all->items[item + 1], false);
 }
 
-/* Several chunks at a time, each thread into a profile of its own; then all into one. false, and
- * nothing is changed, when the order of the chunks matters: native memory is freed in a later one than it is
- * taken in, or recordings with other settings follow each other. */
+/* Reads several chunks at a time, each thread into a profile of its own, and then joins the profiles. Returns
+ * false and changes nothing if the order of the chunks matters. It matters if the recording follows native
+ * memory, which may be freed in a later chunk than it is allocated in, or if recordings with different
+ * settings follow each other. */
 static bool read_in_parallel(struct jfr_reading *f, struct chunks *all, unsigned n_threads)
 {
     all->readers = mem_array(n_threads, sizeof *all->readers);
     for (unsigned t = 0; t < n_threads; t++)
         jfr_reading_begin(&all->readers[t], f->options, f->left_out, 1, profile_new());
-    /* async-profiler tells its settings in the first chunk only. */
+    /* async-profiler writes its settings only into the first chunk, so that one is read before the others. */
     struct jfr_reading *first = &all->readers[0];
     jfr_read_chunk(first, &all->items[0], false);
     for (unsigned t = 1; t < n_threads; t++) all->readers[t].settings = first->settings;
@@ -334,7 +339,7 @@ static bool read_in_parallel(struct jfr_reading *f, struct chunks *all, unsigned
             f->n_cut_bytes += one->n_cut_bytes;
             f->n_doubled_chunks += one->n_doubled_chunks;
             if (one->most_live_objects > f->most_live_objects) f->most_live_objects = one->most_live_objects;
-            memcpy(f->event, one->event, sizeof f->event); /* the same in all */
+            memcpy(f->event, one->event, sizeof f->event); /* the same in all readers */
         }
         struct profile *p = one->world.p;
         jfr_reading_end(one);
@@ -345,7 +350,7 @@ static bool read_in_parallel(struct jfr_reading *f, struct chunks *all, unsigned
     return !in_order;
 }
 
-/* Where the chunks are. */
+/* Lists the chunks of the file. */
 static int find_chunks(struct jfr_reading *f, const uint8_t *bytes, size_t len, struct chunks *all,
                        struct err *err)
 {
@@ -353,7 +358,7 @@ static int find_chunks(struct jfr_reading *f, const uint8_t *bytes, size_t len, 
     const uint8_t *end = bytes + len;
     f->dropped = bytes;
     for (const uint8_t *at = bytes; end - at >= JFR_HEADER_BYTES;) {
-        if (memcmp(at, "FLR", 4)) { /* what is left of a chunk that was cut: on to the next one */
+        if (memcmp(at, "FLR", 4)) { /* the rest of a chunk that was cut; skip to the next one */
             const uint8_t *next = next_header(f, at, end);
             f->n_lost_bytes += (size_t)(next - at);
             at = next;
@@ -379,14 +384,14 @@ static int find_chunks(struct jfr_reading *f, const uint8_t *bytes, size_t len, 
         c.goes_on = before && c.start_ns == before->start_ns + before->duration_ns;
         *VEC_PUSH(all->items, all->n_items, all->cap_items) = c;
         at += c.size;
-        jfr_drop_behind(f, at,
-                        DROP_EVERY_BYTES); /* a header touched may have mapped two megabytes around it */
+        jfr_drop_behind(f, at, DROP_EVERY_BYTES); /* reading a header may map two megabytes around it */
     }
     f->dropped = bytes;
     return 0;
 }
 
-/* Small units of work, several at a time: chunks, or ranges of the one chunk that is most of the file. */
+/* Whether chunks are small enough to be the unit of work of a thread. Otherwise one chunk is most of the
+ * file, and threads share its ranges. */
 static bool has_chunks_for_all(const struct chunks *all, size_t len, unsigned n_threads)
 {
     size_t largest = 0;
@@ -427,7 +432,8 @@ static int read_jfr(const void *data, size_t len, const struct format_options *o
     uint32_t left_out = kinds_left_out(options->only_type);
     bool any;
     int rc = read_kinds(data, len, options, left_out, into, &any, err);
-    /* Nothing of what was asked for: the whole, to tell what could be asked for. */
+    /* The recording has nothing of the sample type wanted. Read all kinds, so that the caller can list what
+     * exists. */
     if (rc == 0 && left_out && !any) rc = read_kinds(data, len, options, 0, into, &any, err);
     return rc;
 }

@@ -1,8 +1,8 @@
-/* jfr_chunk.c - one chunk of a recording: its types, its events, then of its pools what these use; see jfr.h.
+/* jfr_chunk.c - reads one chunk of a recording: its types, its events, and then the pool entries that the
+ * events use; see jfr.h.
  *
- * Events are counted by the numbers of the chunk, for which nothing but the types must be known. So a large
- * chunk is cut into ranges that several threads read, and stacks that no event of interest has are not even
- * looked at.
+ * Events are counted by the ids of the chunk, which requires only its types. Several threads can therefore
+ * read ranges of a large chunk, and stacks without a counted event are never decoded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static struct rd records_of(const struct jfr_chunk *c)
     return rd_over(c->data + JFR_HEADER_BYTES, c->size - JFR_HEADER_BYTES);
 }
 
-/* The record at `offset`; whole before `until`. */
+/* Reads the record at `offset`. Returns false unless it has the type wanted and ends before `until`. */
 static bool record_at(const struct jfr_chunk *c, uint64_t offset, uint64_t until, uint64_t want_type,
                       struct rd *ret_record)
 {
@@ -38,7 +38,7 @@ static bool types_by_index(const struct jfr_chunk *c, struct jfr_types *types)
     return false;
 }
 
-/* Without an index: the first description that can be understood. */
+/* For a chunk without an index: takes the first valid metadata record. */
 static bool types_by_walking(const struct jfr_chunk *c, struct jfr_types *types)
 {
     struct rd r = records_of(c), record;
@@ -57,9 +57,10 @@ static bool pools_by_index(const struct jfr_chunk *c, struct jfr_pools *pools)
         struct rd record;
         int64_t delta;
         if (!record_at(c, at, until, 1, &record) || !jfr_pools_read(pools, record, &delta)) return false;
-        if (delta >= 0) return true; /* the first one: each points back to the one before it */
+        if (delta >= 0)
+            return true; /* this is the first record; each later one points back to its predecessor */
         if (-(uint64_t)delta > at - JFR_HEADER_BYTES) return false;
-        until = at; /* they do not overlap: no byte is read twice */
+        until = at; /* records do not overlap, so no byte is read twice */
         at -= -(uint64_t)delta;
     }
 }
@@ -74,7 +75,7 @@ static void pools_by_walking(const struct jfr_chunk *c, struct jfr_pools *pools)
     }
 }
 
-/* false: not by the index that the chunk has, but by looking for them. */
+/* Returns false if the index was missing or wrong and the pools were found by walking all records. */
 static bool read_pools(const struct jfr_chunk *c, struct jfr_types *types, bool has_index,
                        struct jfr_pools *pools)
 {
@@ -107,10 +108,10 @@ static int compare_blocks(const void *a, const void *b)
 {
     const struct jfr_block *x = a, *y = b;
     if (x->time != y->time) return x->time < y->time ? -1 : 1;
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* freed, then given out again */
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* at equal times, free comes before reuse */
 }
 
-/* Native blocks in the order of time: what is freed is not live. */
+/* Follows native blocks in the order of time and keeps those that are not freed. */
 static void follow_blocks(struct jfr_reading *f, struct jfr_block *blocks, size_t n_blocks)
 {
     if (f->too_many_blocks || !n_blocks) return;
@@ -141,13 +142,13 @@ static void follow_blocks(struct jfr_reading *f, struct jfr_block *blocks, size_
 
 /* ---- events ---- */
 
-struct events { /* of a chunk */
+struct events { /* reading the events of one chunk */
     struct jfr_reading *f;
     const struct jfr_chunk *chunk;
     struct jfr_types *types;
-    bool has_index, has_pools; /* has_pools: they are read, but for the stacks */
+    bool has_index, has_pools; /* has_pools: all pools except the stacks are read */
     struct jfr_events *readers;
-    unsigned n_readers; /* threads */
+    unsigned n_readers; /* one per thread */
     size_t range_bytes;
     const uint8_t **range_start; /* n_ranges + 1 */
     size_t n_ranges, cap_ranges;
@@ -190,7 +191,7 @@ static void events_begin(struct events *all)
     }
 }
 
-/* The settings of the chunk, and on the way where its ranges are: at records. */
+/* Reads the settings of the chunk and divides it into ranges, each of which begins at a record. */
 static void read_settings(struct events *all)
 {
     struct jfr_reading *f = all->f;
@@ -211,16 +212,16 @@ static void read_range(void *context, size_t item, unsigned worker)
 {
     struct events *all = context;
     (void)jfr_events_read(&all->readers[worker], all->range_start[item], all->range_start[item + 1]);
-    /* Stacks and names are at the end, and are needed still. */
+    /* The last range stays in memory: it holds the stacks and names, which are read later. */
     if (item + 1 < all->n_ranges) drop(all->f, all->range_start[item], all->range_start[item + 1]);
 }
 
-/* Where the first record begins that is not whole; the end of the chunk when all are. */
+/* Returns the start of the first incomplete record, or the end of the chunk if all are complete. */
 static const uint8_t *read_in_order(struct events *all)
 {
     struct jfr_reading *f = all->f;
     const uint8_t *at = all->chunk->data + JFR_HEADER_BYTES, *end = all->chunk->data + all->chunk->size;
-    f->dropped = all->chunk->data; /* again, after the settings */
+    f->dropped = all->chunk->data; /* the settings moved it forward */
     while (at < end) {
         const uint8_t *until = (size_t)(end - at) > DROP_STEP_BYTES ? at + DROP_STEP_BYTES : end;
         at = jfr_events_read(&all->readers[0], at, until);
@@ -244,7 +245,7 @@ static const uint8_t *read_events(struct events *all, bool settings_first)
     return until;
 }
 
-/* Native blocks of all readers, into those of the first. */
+/* Appends the native blocks of all readers to those of the first, and returns the first. */
 static struct jfr_events *join_blocks(struct events *all)
 {
     struct jfr_events *first = &all->readers[0];
@@ -279,7 +280,7 @@ static void remember_event(struct jfr_reading *f)
     f->has_other_events |= strcmp(f->event, f->settings.event) != 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole chunk ---- */
 
 static void want_stacks_of(struct jfr_filter *filter, const struct events *all)
 {
@@ -293,8 +294,8 @@ static void want_stacks_of(struct jfr_filter *filter, const struct events *all)
             jfr_filter_add(filter, all->f->workers[w].counts.items[i].stack);
 }
 
-/* Stacks that are not in the chunk of their events. The JDK may write an event into the next chunk when its
- * stack is in the pool of this one already; it numbers stacks through the whole recording. */
+/* Looks for stacks that are missing from the chunk of their events. The JDK may write an event into the next
+ * chunk after it has written the stack into the pool of this one. Stack ids are unique within a recording. */
 static void look_in_chunk_before(struct jfr_reading *f, const struct jfr_chunk *c, struct jfr_naming *naming)
 {
     struct jfr_pools pools = {0};

@@ -1,7 +1,7 @@
-/* jfr_counts.c - how often each distinct place was met; see jfr.h.
+/* jfr_counts.c - counts the events of each distinct place; see jfr.h.
  *
  * A large recording has millions of events and tens of thousands of places, more than the caches of a core
- * hold. So events wait in a short row while the memory of their places is on its way.
+ * hold. New events are therefore queued while the memory of their places is prefetched.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,8 @@ void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count)
 
 void jfr_counts_clear(struct jfr_counts *counts)
 {
-    if (counts->n_items < counts->n_slots / 16) { /* many small chunks behind a large one are quick too */
+    if (counts->n_items <
+        counts->n_slots / 16) { /* clearing a large table for each of many small chunks would be slow */
         jfr_counts_free(counts);
         return;
     }

@@ -1,6 +1,5 @@
-/* jfr_events.c - events of a chunk, counted once per distinct place: by the numbers that the chunk has for
- * stacks, threads and classes. Equal ones are put together by their bytes, and only the distinct are decoded.
- * See jfr.h. */
+/* jfr_events.c - counts the events of a chunk per distinct place, by the chunk's ids of stacks, threads and
+ * classes. Events with equal bytes are combined, so that only distinct events are decoded. See jfr.h. */
 #include <endian.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -35,11 +34,11 @@ struct jfr_handler {
     void (*take)(struct jfr_events *e, const struct jfr_handler *handler, union jfr_slot *slots);
     struct jfr_program program;
     struct jfr_program behind_time; /* the same without the first field, the time */
-    bool may_repeat;                /* only the time tells two events of the same place apart */
-    bool is_left_out;               /* nobody asks for it */
+    bool may_repeat;                /* two events of the same place differ only in their time */
+    bool is_left_out;               /* the caller does not need this kind */
     enum jfr_kind kind;
     uint16_t index;
-    union jfr_slot slots[JFR_MAX_SLOTS]; /* of the event at hand; what the type does not have stays 0 */
+    union jfr_slot slots[JFR_MAX_SLOTS]; /* of the current event; fields that the type lacks stay 0 */
 };
 
 enum { N_WEIGHTS = 1024, N_REPEATS = 8192, SMALL_TYPES = 16384, ROW = 64 };
@@ -49,31 +48,31 @@ struct jfr_weight { /* what one sampled object stands for */
     double n;
 };
 
-struct jfr_repeat { /* an event as bytes; see below */
+struct jfr_repeat { /* the bytes of an event; see "events that differ only in their time" */
     uint64_t bytes[2];
     uint16_t n_bytes, handler;
-    uint32_t unused;  /* a cache line has two of these */
-    uint64_t n_times; /* 0: none here */
+    uint32_t unused;  /* makes two of these fill a cache line */
+    uint64_t n_times; /* 0 if the entry is free */
 };
 
 enum jfr_action { JFR_PASS_OVER, JFR_REPEAT, JFR_TAKE };
 struct jfr_record_type { /* what to do with records of a type */
-    uint32_t met;        /* the bit of its kind, if that is left out */
-    uint16_t handler;    /* + 1; 0: none */
+    uint32_t met;        /* bit of its kind if that is left out, else 0 */
+    uint16_t handler;    /* index in handlers + 1; 0 if none */
     uint8_t action;      /* enum jfr_action */
     bool is_setting;
 };
 
-struct jfr_row {                          /* events of kinds that repeat */
-    const uint8_t *begin[ROW], *end[ROW]; /* behind size and type */
+struct jfr_row {                          /* events whose handler has may_repeat */
+    const uint8_t *begin[ROW], *end[ROW]; /* after size and type */
     uint16_t handler[ROW];
     size_t n;
 };
 
 struct jfr_lately {
     struct jfr_weight weights[N_WEIGHTS];
-    struct jfr_repeat repeats[N_REPEATS];        /* none between chunks */
-    struct jfr_record_type by_type[SMALL_TYPES]; /* type numbers that are not large; all 0 between chunks */
+    struct jfr_repeat repeats[N_REPEATS];        /* empty between chunks */
+    struct jfr_record_type by_type[SMALL_TYPES]; /* for type ids below SMALL_TYPES; all 0 between chunks */
 };
 
 struct jfr_lately *jfr_lately_new(void)
@@ -138,9 +137,9 @@ static void take_wall(struct jfr_events *e, const struct jfr_handler *h, union j
     count(e, h, slots, n, ns_of_ticks(e, slots[TIME_SPAN].number));
 }
 
-/* How many bytes a sampled object of `size` bytes stands for. The JVM looks at every `interval` bytes on
- * average, at random distances: an object is found with the probability 1 - exp(-size / interval), so that is
- * what its size is divided by. */
+/* Returns how many bytes a sampled object of `size` bytes stands for. The JVM samples at random distances of
+ * `interval` bytes on average, so it finds an object with the probability 1 - exp(-size / interval). The size
+ * is divided by this probability. */
 static double bytes_stood_for(double size, double interval)
 {
     if (size <= 0) return interval;
@@ -155,7 +154,7 @@ static void take_bytes(struct jfr_events *e, const struct jfr_handler *h, union 
     count(e, h, slots, size > 0 ? weight / size : 1, rounded(weight));
 }
 
-/* Objects of one size stand for the same again and again. */
+/* Caches the weight by object size, because few sizes occur many times. */
 static const struct jfr_weight *weight_of(struct jfr_events *e, int64_t size)
 {
     struct jfr_weight *w = &e->lately->weights[(size >> 3 ^ size >> 13) & (N_WEIGHTS - 1)];
@@ -179,15 +178,15 @@ static void take_alloc(struct jfr_events *e, const struct jfr_handler *h, union 
         count(e, h, slots, 1, recorded);
     else if (interval > 0 &&
              recorded ==
-                 (size > interval ? size : interval)) /* async-profiler's way of saying it was sampled */
+                 (size > interval ? size : interval)) /* async-profiler records a sampled object this way */
         take_sampled(e, h, slots);
-    else /* a thread's new buffer: the whole of it, whatever the object */
+    else /* a new allocation buffer of a thread: count all of it, whatever the object's size */
         take_bytes(e, h, slots, (double)(recorded > size ? recorded : size));
 }
 
 static void take_alloc_sample(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
 {
-    /* jdk.ObjectAllocationSample has a weight and no size: how many objects it stands for is not told. */
+    /* jdk.ObjectAllocationSample has a weight but no size, so the number of objects is unknown. */
     count(e, h, slots, 1, positive(slots[WEIGHT].number));
 }
 
@@ -201,7 +200,7 @@ static void take_live(struct jfr_events *e, const struct jfr_handler *h, union j
         take_sampled(e, h, slots);
 }
 
-/* Waits are sampled in proportion to their length: one shorter than the interval stands for as much as the
+/* Waits are sampled in proportion to their length, so a wait shorter than the interval stands for one whole
  * interval. */
 static void take_wait(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
 {
@@ -244,16 +243,18 @@ static void take_free(struct jfr_events *e, const struct jfr_handler *h, union j
               &(struct jfr_block){.time = slots[TIME].number, .address = slots[ADDRESS].number, .bytes = -1});
 }
 
-/* ---- settings: how often it was sampled ---- */
+/* ---- settings: the sampling intervals ---- */
 
-/* No further than a text of n characters can go: many settings may refer to one that is very long. */
+/* Limits the reader to the longest encoding of n characters, because many settings may refer to one very long
+ * string. */
 static struct rd short_text_at(const struct jfr_events *e, const uint8_t *at, size_t n)
 {
     size_t reach = 1 + 9 + n * 9, left = (size_t)(e->end - at);
     return rd_over(at, left < reach ? left : reach);
 }
 
-/* A text that is longer than it can be is empty. */
+/* Copies a text of fewer than `size` characters; a longer text becomes empty or is cut. Returns false if the
+ * text is a reference to a missing pool entry. */
 static bool text_into(struct jfr_events *e, const uint8_t *at, char *into, size_t size)
 {
     struct rd r = short_text_at(e, at, size);
@@ -277,10 +278,11 @@ static bool text_into(struct jfr_events *e, const uint8_t *at, char *into, size_
     return true;
 }
 
-/* "20 ms", "10000000", "1 s": in nanoseconds (or plain). 0: it is none, or one that cannot be meant. */
+/* Parses "20 ms", "1 s" or "10000000" into nanoseconds, or into the plain number without a unit. Returns 0 if
+ * the text is not an amount or is out of range. */
 static double parse_amount(const char *text)
 {
-    const double most = 1e18; /* more than thirty years; and it can be counted in 64 bits */
+    const double most = 1e18; /* more than thirty years in nanoseconds, and fits into 64 bits */
     static const struct {
         const char *unit;
         double factor;
@@ -294,13 +296,13 @@ static double parse_amount(const char *text)
     return *end ? 0 : value;
 }
 
-/* The JDK's samples. */
+/* Whether this is the JDK's sampling interval. */
 static bool is_period(const char *name, const char *type)
 {
     return !strcmp(name, "period") && !strcmp(type, "jdk.ExecutionSample");
 }
 
-/* What async-profiler sampled by, if that is not a clock. */
+/* Stores the event that async-profiler sampled by, or "" if it is a clock. */
 static void set_event(struct jfr_settings *s, const char *event)
 {
     static const char *const clocks[] = {"cpu", "ctimer", "itimer", "wall", "cpu-clock", "task-clock"};
@@ -315,7 +317,8 @@ static void set_event(struct jfr_settings *s, const char *event)
     s->n_changes++;
 }
 
-/* type: of the events that it is about. NULL: of no use here. */
+/* Returns the setting with this name; type is the event type that it belongs to. Returns NULL for a setting
+ * that the reader does not use. */
 static double *setting_named(struct jfr_settings *s, const char *name, const char *type)
 {
     if (!strcmp(name, "interval") || is_period(name, type)) return &s->cpu_ns;
@@ -338,7 +341,8 @@ static void take_setting(struct jfr_events *e, const struct jfr_handler *h, unio
     const char *type = about ? about->name : "";
     if (!strcmp(name, "event") && !strcmp(type, "jdk.ActiveRecording")) set_event(e->settings, value);
     double amount = parse_amount(value), *setting = setting_named(e->settings, name, type);
-    if (!setting || (amount <= 0 && strcmp(value, "0")) || *setting == amount) return; /* "0": by default */
+    if (!setting || (amount <= 0 && strcmp(value, "0")) || *setting == amount)
+        return; /* "0" selects the default */
     if (is_period(name, type)) set_event(e->settings, "");
     *setting = amount;
     e->settings->n_changes++;
@@ -347,7 +351,7 @@ static void take_setting(struct jfr_events *e, const struct jfr_handler *h, unio
 
 double jfr_cpu_ns(const struct jfr_settings *settings)
 {
-    /* async-profiler's, where no interval was asked for; 1 of all that are not here */
+    /* The intervals that async-profiler uses by default. It is 1 for events that are not listed. */
     static const struct {
         const char *event;
         double interval;
@@ -424,10 +428,10 @@ static const struct {
     {"jdk.ActiveSetting", JFR_CPU, take_setting, wanted_setting},
 };
 
-/* ---- events that differ in nothing but their time ----
+/* ---- events that differ only in their time ----
  *
- * Most samples and allocations are like one shortly before, byte for byte behind the time. So those met last
- * are kept as bytes and counted, and only what makes room for another is decoded. */
+ * Most samples and allocations equal a recent one in all bytes after the time. A table holds the bytes of
+ * recent events and counts the repetitions. An event is decoded only when another one takes its entry. */
 
 enum { MAX_REPEAT_BYTES = 16, MAX_REPEAT_STEPS = 12, REPEAT_REACH = 9 + 16 };
 
@@ -452,8 +456,8 @@ static void take_repeats(struct jfr_events *e, struct jfr_repeat *repeat)
     repeat->n_times = 0;
 }
 
-/* One of a handler that may repeat. From `at` on REPEAT_REACH bytes may be looked at. false: it is too long.
- */
+/* Counts an event of a handler that has may_repeat. REPEAT_REACH bytes must be readable from `at`. Returns
+ * false if the event is too long for the table. */
 static inline bool count_repeat(struct jfr_events *e, uint16_t handler, const uint8_t *at, const uint8_t *end)
 {
     static const uint8_t ones_then_zeros[2 * MAX_REPEAT_BYTES] = {255, 255, 255, 255, 255, 255, 255, 255,
@@ -522,7 +526,7 @@ static struct jfr_handler *handler_of(const struct jfr_events *e, uint64_t type)
     return NULL;
 }
 
-/* The event of a record; at: behind its size and type. */
+/* Takes the event of one record; `at` is after its size and type. */
 static inline void take_event(struct jfr_events *e, struct jfr_handler *h, const uint8_t *at,
                               const uint8_t *end)
 {
@@ -538,10 +542,10 @@ static inline void take_event(struct jfr_events *e, struct jfr_handler *h, const
     h->take(e, h, h->slots);
 }
 
-/* How a short record begins, as nearly all do. From `at` on 128 bytes may be looked at. */
+/* The head of a short record, as nearly all are. 128 bytes must be readable from `at`. */
 struct head {
-    unsigned type,
-        n_bytes; /* n_bytes: size and type; 0: it is no short one, or its type is not a small one */
+    unsigned type;
+    unsigned n_bytes; /* length of size and type; 0 if the record is not short or its type id is large */
 };
 static inline struct head head_at(const uint8_t *at)
 {
@@ -550,7 +554,7 @@ static inline struct head head_at(const uint8_t *at)
     if (at[2] >= 0x80) return (struct head){0};
     return (struct head){(at[1] & 0x7fu) | (unsigned)at[2] << 7, 3};
 }
-/* Before this a record at `at` may be looked at so. */
+/* Returns the address before which head_at may be called. */
 static inline const uint8_t *short_until(const struct jfr_events *e, const uint8_t *at, const uint8_t *until)
 {
     return e->end - until > 128 ? until : e->end - at > 128 ? e->end - 128 : at;
@@ -577,8 +581,9 @@ const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const 
     return at;
 }
 
-/* Events that repeat into a row, up to the first record that is not for it; what is of no use is passed over.
- * Which record is what cannot be guessed, so nothing here branches on it: a row first, then its events. */
+/* Collects repeatable events into the row, up to the first record that must be taken in another way, and
+ * skips records of no use. The processor cannot predict the type of the next record, so the loop does not
+ * branch on it: every record is written to the row, and n advances only for repeatable ones. */
 static inline const uint8_t *gather(struct jfr_events *e, const uint8_t *at, const uint8_t *until,
                                     struct jfr_row *row)
 {

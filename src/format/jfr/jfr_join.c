@@ -1,4 +1,4 @@
-/* jfr_join.c - what several threads read of one file, put together; see jfr.h. */
+/* jfr_join.c - merges what several threads read from one file; see jfr.h. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,7 +10,7 @@ static uint32_t move_string(struct profile *to, const struct profile *from, uint
     return profile_string(to, s.s, s.len);
 }
 
-/* functions[] of `from` -> those of `into`: the same identity is the same function. */
+/* Maps the functions of `from` to those of `into`, by identity. The caller frees the map. */
 static uint32_t *join_functions(struct jfr_world *into, const struct jfr_world *from)
 {
     uint32_t *map = mem_array(from->p->n_functions + 1, sizeof *map);

@@ -1,11 +1,12 @@
-/* jfr_naming.c - counts of a chunk, by its own numbers, become counts of the file, by names; see jfr.h. */
+/* jfr_naming.c - turns the counts of a chunk, by its own ids, into counts of the file, by names; see jfr.h.
+ */
 #include <string.h>
 
 #include "base/mem.h"
 #include "format/jfr/jfr.h"
 
-/* Is a thread that parks on this waiting for a lock? On a condition it waits for work, as the threads of
- * every pool do. */
+/* Whether a thread that parks on an object of this class waits for a lock. A thread that parks on a condition
+ * waits for work, as the threads of every pool do. */
 static bool is_lock_class(const char *name)
 {
     static const char *const locks[] = {
@@ -21,9 +22,10 @@ static int64_t rounded(double value)
     return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
 }
 
-/* Two events tell what is allocated: one at each new buffer of a thread (and large object), exactly; and one
- * of a sample of these, weighed. A JVM with a recording of its own besides ours writes both, and each is all
- * of it. The exact one is taken, unless it is no more than what came late from the chunk before. */
+/* Two kinds of events record allocations. One is written at each new buffer of a thread and each large
+ * object, and is exact. The other is a weighted sample of these. Each kind covers all allocations. A JVM that
+ * runs a recording of its own besides ours writes both, and only one may be counted. The exact kind is taken,
+ * unless it has only the few events that came late from the previous chunk. */
 static bool is_told_twice(const struct jfr_naming *naming, uint32_t kind)
 {
     if (!(naming->alloc_bytes > 0 && naming->alloc_sample_bytes > 0)) return false;
@@ -39,7 +41,7 @@ void jfr_weigh_allocations(struct jfr_naming *naming, const struct jfr_counts *c
     }
 }
 
-/* The place in the profile of one by the numbers of the chunk; its stack stays as it is. */
+/* Returns the count with ids of the profile instead of ids of the chunk, except for its stack. */
 static struct jfr_count named(const struct jfr_naming *naming, const struct jfr_count *c)
 {
     struct jfr_pools *pools = naming->pools;
@@ -49,7 +51,7 @@ static struct jfr_count named(const struct jfr_naming *naming, const struct jfr_
     place.class_id = c->class_id ? jfr_pool_class(pools, w, c->class_id) : 0;
     place.state = c->state == JFR_NO_STATE ? 0 : jfr_pool_string(pools, w, JFR_POOL_THREAD_STATE, c->state);
     if (c->kind == JFR_CPU && pools->is_async_profiler) {
-        /* async-profiler's older wall clock is in the same event, told by the state. */
+        /* Older async-profilers write wall clock samples as the same event, with a thread state. */
         const char *state = profile_text(w->p, place.state);
         if (!strcmp(state, "STATE_DEFAULT") || !*state)
             place.state = 0;

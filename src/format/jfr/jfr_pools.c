@@ -1,5 +1,5 @@
-/* jfr_pools.c - the constant pools of a chunk: found first, resolved when an event asks for them; see jfr.h.
- */
+/* jfr_pools.c - finds the entries of a chunk's constant pools, and resolves an entry when an event needs it;
+ * see jfr.h. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -83,7 +83,7 @@ static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at, st
 {
     if (pool->n_entries * 2 >= pool->n_slots) grow(pool);
     struct jfr_entry *entry = slot_of(pool, key);
-    if (entry->at) return; /* said again in a later record: the same */
+    if (entry->at) return; /* a later record repeats the same entry */
     *entry = (struct jfr_entry){key, at, hash.a, hash.b, JFR_UNRESOLVED};
     pool->n_entries++;
 }
@@ -91,8 +91,8 @@ static void add_entry(struct jfr_pool *pool, uint64_t key, const uint8_t *at, st
 void jfr_filter_begin(struct jfr_filter *filter, size_t n_keys)
 {
     size_t n_words = 1;
-    while (n_words * 8 < n_keys) n_words *= 2; /* an eighth of the bits is set at most */
-    if (filter->n_words != n_words) {          /* 0: there may be memory just the same */
+    while (n_words * 8 < n_keys) n_words *= 2; /* at most an eighth of the bits is set */
+    if (filter->n_words != n_words) {          /* n_words may be 0 although memory is allocated */
         mem_free(filter->words);
         filter->words = mem_array(n_words, sizeof *filter->words);
         filter->n_words = n_words;
@@ -108,7 +108,7 @@ static inline bool is_wanted(const struct jfr_filter *filter, uint64_t key)
     return filter->words[word] & bit;
 }
 
-/* The number of a class's name. */
+/* Returns the symbol id of a class's name. */
 static uint64_t class_name_at(const struct jfr_pools *pools, const uint8_t *at)
 {
     union jfr_slot slots[JFR_MAX_SLOTS] = {0};
@@ -145,7 +145,7 @@ bool jfr_pools_read(struct jfr_pools *pools, struct rd r, int64_t *ret_delta)
             if (kind == JFR_POOL_STACK || kind == JFR_POOL_SYMBOL) hash = jfr_hash_of(at, (size_t)(r.p - at));
             add_entry(&pools->pools[kind], key, at, hash);
         }
-        /* What was taken is whole: it ends inside the record. */
+        /* Every entry that was added ends inside the record. */
     }
     return !r.bad;
 }
@@ -156,7 +156,8 @@ void jfr_pools_clear(struct jfr_pools *pools)
     *pools = (struct jfr_pools){.stacks = old.stacks};
     for (int kind = 0; kind < JFR_N_POOLS; kind++) {
         struct jfr_pool *pool = &old.pools[kind];
-        if (pool->n_entries < pool->n_slots / 16) { /* many small chunks behind a large one are quick too */
+        if (pool->n_entries <
+            pool->n_slots / 16) { /* clearing a large table for each of many small chunks would be slow */
             mem_free(pool->entries);
             continue;
         }
@@ -188,7 +189,7 @@ void jfr_world_free(struct jfr_world *w)
 
 /* ---- from a key to what it means ---- */
 
-/* A value that was found whole before: it is decoded now that somebody wants it. */
+/* Returns a reader over a value that jfr_pools_read has found complete. */
 static inline struct rd value_at(const struct jfr_pools *pools, const uint8_t *at)
 {
     return (struct rd){.p = at, .end = pools->end};
@@ -201,7 +202,7 @@ struct jfr_entry *jfr_pool_find(const struct jfr_pool *pool, uint64_t key)
     return entry->at ? entry : NULL;
 }
 
-/* A string in place, or one of the pool of strings. */
+/* Returns the string stored at `at`, or the string of the pool that it refers to. */
 static uint32_t text_at(struct jfr_pools *pools, struct jfr_world *w, const uint8_t *at)
 {
     struct rd r = value_at(pools, at);
@@ -220,7 +221,7 @@ uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_
     uint32_t id = 0;
     if (kind == JFR_POOL_STRING) {
         struct jfr_string s =
-            jfr_read_string(&r); /* one that refers to another is not followed: it could be to itself */
+            jfr_read_string(&r); /* a reference to another string is not followed; it could be circular */
         id = jfr_intern(w->p, s);
     } else if (pool->program.found & 1u << TEXT) {
         union jfr_slot slots[JFR_MAX_SLOTS] = {0};
@@ -230,8 +231,8 @@ uint32_t jfr_pool_string(struct jfr_pools *pools, struct jfr_world *w, enum jfr_
     return entry->result = id;
 }
 
-/* A reference to a symbol. Many methods may be of one class: what they make of a very long name is bounded,
- * beyond that it is cut. */
+/* Returns the text of a symbol. Many methods may belong to one class, so a hostile file could make a very
+ * long class name fill the memory. Once long names have taken MAX_LONG_BYTES in all, they are cut. */
 static struct str symbol_text(struct jfr_pools *pools, struct jfr_world *w, uint64_t key)
 {
     enum { LONG_BYTES = 1024, MAX_LONG_BYTES = 64 << 20 };
@@ -263,12 +264,12 @@ static void add_class_name(struct buf *out, const char *name, size_t n)
     for (size_t i = 0; i < dimensions; i++) buf_str(out, "[]");
 }
 
-/* Classes that the JVM makes up have a number or an address in their name that differs from run to run,
- * "Work$$Lambda$32.0x7fd2" or "GeneratedMethodAccessor17": without it profiles of several runs have the same
- * functions. Returns how much of it stays. */
+/* The JVM generates classes whose names contain a number or an address that differs from run to run, such as
+ * "Work$$Lambda$32.0x7fd2" or "GeneratedMethodAccessor17". Without that part, profiles of several runs have
+ * the same functions. Returns the length of the name without it. */
 static size_t stable_length(const char *name, size_t n)
 {
-    /* "+0x00007f7cb0000a08", and the JDK puts "/1160460865" behind it */
+    /* "+0x00007f7cb0000a08", to which the JDK appends "/1160460865" */
     size_t at = n, end = n;
     while (at && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
     if (at > 1 && at < n && (name[at - 1] == '/' || name[at - 1] == '.')) end = at - 1;
@@ -349,11 +350,10 @@ void jfr_learn_frame_types(struct jfr_pools *pools, struct jfr_world *w)
     pools->frame_types_known = true;
 }
 
-/* Mapping references are index + 1. */
 uint32_t jfr_mapping_named(struct jfr_world *w, const char *name, size_t n)
 {
     if (!n) return 0;
-    uint32_t id = strtab_add(&w->mapping_names, name, n); /* 1.. in the order they are made */
+    uint32_t id = strtab_add(&w->mapping_names, name, n); /* from 1, in the order of the mappings */
     if (id > w->p->n_mappings) {
         profile_add_mapping(w->p, 0, 0, 0, profile_string(w->p, name, n), 0);
         struct mapping *m = &w->p->mappings[w->p->n_mappings - 1];
@@ -385,15 +385,15 @@ static struct names method_names(struct jfr_pools *pools, struct jfr_world *w, c
     return names;
 }
 
-/* Mixes in what a symbol says. */
+/* Returns the hash `meaning` combined with the text of a symbol. */
 static uint64_t with_symbol(const struct jfr_pools *pools, uint64_t meaning, uint64_t key)
 {
     const struct jfr_pool *pool = &pools->pools[JFR_POOL_SYMBOL];
     const struct jfr_entry *symbol = jfr_pool_find(pool, key);
     if (symbol) {
         meaning ^= symbol->hash_a ^ (uint64_t)symbol->hash_b << 32;
-        /* One that refers to another string: the place stands for it, so in the next chunk it is not known.
-         */
+        /* For a reference to another string the address is hashed instead of the text, so that it does not
+         * match in the next chunk. */
         if (pool->program.n_steps != 1 || *symbol->at == JFR_STRING_POOL) meaning ^= (uintptr_t)symbol->at;
     }
     meaning *= 0x9e3779b97f4a7c15u;
@@ -426,7 +426,7 @@ static uint32_t source_of(struct profile *p, struct str class_name)
     return id;
 }
 
-/* What async-profiler says instead of a frame when it cannot walk on. */
+/* Whether this is a word that async-profiler writes instead of a frame when it cannot unwind further. */
 static bool is_walkers_remark(struct str name)
 {
     static const char *const remarks[] = {"unknown",           "unknown_Java",     "no_Java_frame",
@@ -439,12 +439,12 @@ static bool is_walkers_remark(struct str name)
     return false;
 }
 
-/* The function of the profile for a method. */
+/* Returns the profile's function for a method, and adds it if it is new. */
 static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, const struct jfr_entry *method,
                               enum frame_kind kind)
 {
     bool is_native = kind == FRAME_NATIVE || kind == FRAME_KERNEL;
-    /* What the walker says of itself is a frame without a library: [unknown_Java]. */
+    /* A remark of async-profiler's stack walker is a frame without a library, shown as [unknown_Java]. */
     struct names n = method_names(pools, w, method);
     if (!is_native && !w->as_recorded)
         n.class_name.len = (uint32_t)stable_length(n.class_name.s, n.class_name.len);
@@ -474,7 +474,6 @@ static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, cons
     return w->function_of[identity];
 }
 
-/* A function of the profile that no class has. */
 uint32_t jfr_function_named(struct jfr_world *w, const char *name)
 {
     uint32_t identity = strtab_add_cstr(&w->function_names, name);
@@ -502,12 +501,12 @@ uint32_t jfr_location_of(struct jfr_pools *pools, struct jfr_world *w, uint64_t 
     struct jfr_entry *method = jfr_pool_find(methods, method_key);
     uint32_t function;
     uint64_t line = is_native ? 0 : line_number & 0xffffffff;
-    if (line >= 1 << 24) line = 0; /* -1: not known */
+    if (line >= 1 << 24) line = 0; /* -1 if unknown */
     if (!method) {
         w->n_unresolved++;
         function = jfr_function_named(w, "[unknown method]");
     } else {
-        /* The same method may be seen as native and as Java only in a damaged file: the first decides. */
+        /* Only a damaged file has a method both as native and as Java; the first use decides. */
         if (method->result == JFR_UNRESOLVED) method->result = make_function(pools, w, method, kind);
         function = method->result;
     }

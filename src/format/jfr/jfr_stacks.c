@@ -1,8 +1,9 @@
-/* jfr_stacks.c - the stack traces of a chunk's pool, and each distinct stack of the file once; see jfr.h.
+/* jfr_stacks.c - reads the stack traces of a chunk's pool, and keeps each distinct stack of the file once;
+ * see jfr.h.
  *
- * Most of a recording is stack traces, and most of those were in the chunk before. So they are passed over
- * quickly when the pool is read, and known again by a hash of their bytes when an event asks for one; frame
- * by frame is only what was never seen.
+ * Most of a recording is stack traces, and most of these were already in the previous chunk. Reading the pool
+ * therefore skips them quickly. When an event needs a stack, a hash of its bytes finds it among the known
+ * ones, and only a new stack is decoded frame by frame.
  */
 #include <endian.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 enum { MAX_FRAMES = 65536 };
 
-/* ---- passing over them ---- */
+/* ---- skipping ---- */
 
 void jfr_stacks_begin(struct jfr_pools *pools)
 {
@@ -29,12 +30,13 @@ void jfr_stacks_begin(struct jfr_pools *pools)
     pools->n_plain_frame_fields = frame->n_fields < 64 ? frame->n_fields : 0;
 }
 
-/* Moves over n varints, eight bytes at a time: a varint ends at a byte below 0x80. Only those of nine bytes
- * end otherwise, at the ninth whatever it is; where eight bytes in a row go on, it is done one by one. */
+/* Skips n varints, eight bytes at a time. A varint ends at a byte below 0x80, except that one of nine bytes
+ * ends at its ninth byte whatever that is. If eight bytes in a row do not end a varint, the function starts
+ * again and skips one varint at a time. */
 static void skip_varints(struct rd *r, uint64_t n)
 {
     const uint64_t tops = 0x8080808080808080u;
-    unsigned going_on = 0; /* bytes at the end of the last word that belong to an unfinished one */
+    unsigned going_on = 0; /* bytes at the end of the last word that belong to an unfinished varint */
     const uint8_t *begin = r->p;
     uint64_t left = n;
     while (left >= 8 && rd_left(r) >= 8) {
@@ -48,10 +50,10 @@ static void skip_varints(struct rd *r, uint64_t n)
             return;
         }
         going_on = (unsigned)__builtin_clzll(ends) / 8;
-        left -= (ends >> 7) * 0x0101010101010101u >> 56; /* how many bits are set */
+        left -= (ends >> 7) * 0x0101010101010101u >> 56; /* the number of bits set */
         r->p += 8;
     }
-    r->p -= going_on; /* back to the start of the unfinished one */
+    r->p -= going_on; /* back to the start of the unfinished varint */
     for (; left && !r->bad; left--) (void)jfr_varint(r);
 }
 
@@ -124,7 +126,7 @@ uint32_t jfr_stack_of_text(struct jfr_world *w, const char *name)
     return jfr_intern_stack(w, &location, 1);
 }
 
-/* ---- known again ---- */
+/* ---- stacks of earlier chunks ---- */
 
 void jfr_memo_free(struct jfr_memo *memo)
 {
@@ -187,7 +189,7 @@ static uint64_t hash_layout(const struct jfr_pools *pools)
     return jfr_hash_of(text, n).a | 1;
 }
 
-/* Do the numbers of this chunk mean what they meant before? If not, what is remembered is of no use. */
+/* Empties the memo if the ids of this chunk do not mean what they meant before. */
 static void check_memo(struct jfr_pools *pools, struct jfr_world *w)
 {
     struct jfr_memo *m = &w->memo;
@@ -278,7 +280,7 @@ void jfr_pool_stacks(struct jfr_pools *pools, struct jfr_world *w, const struct 
     struct jfr_entry *entries[JFR_MAX_AHEAD];
     bool can_resolve = pool->n_slots && pool->program.found & 1u << JFR_STACK_FRAMES;
     get_ready(pools, w);
-    /* Each step asks for the memory that the next one looks at. */
+    /* Each loop prefetches the memory that the next loop reads. */
     for (size_t i = 0; i < n && can_resolve; i++)
         __builtin_prefetch(&pool->entries[jfr_pool_slot(pool, counts[i].stack)]);
     for (size_t i = 0; i < n; i++) {

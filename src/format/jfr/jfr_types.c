@@ -1,4 +1,4 @@
-/* jfr_types.c - the description that a chunk gives of its own records; see jfr.h. */
+/* jfr_types.c - reads the metadata in which a chunk describes its own records; see jfr.h. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ struct jfr_string jfr_read_string(struct rd *r)
     return s;
 }
 
-/* Latin-1 or UTF-16 units as UTF-8. */
+/* Appends Latin-1 characters or UTF-16 units as UTF-8. */
 static void decode_chars(struct jfr_string s, struct buf *out)
 {
     struct rd r = {.p = s.bytes, .end = s.bytes + (s.form == JFR_STRING_LATIN1 ? s.n : s.n * 9)};
@@ -124,7 +124,8 @@ static void add_field(struct reading *m, const char *name, uint64_t type_id, boo
     *VEC_PUSH(t->fields, t->n_fields, t->cap_fields) = (struct jfr_field){.name = name, .is_array = is_array};
 }
 
-/* One element and all below it. `type`: the class whose fields these are; SIZE_MAX outside of one. */
+/* Reads an element and its children. `type` is the index of the enclosing class, or SIZE_MAX outside a class.
+ */
 static void read_element(struct reading *m, unsigned depth, size_t type)
 {
     if (depth > MAX_DEPTH) {
@@ -170,9 +171,9 @@ static uint8_t op_of(const struct jfr_type *type, bool in_pool)
     return JFR_OP_STRUCT;
 }
 
-/* How many values one value of the type is made of, those of its inner structs included: what the work of
- * skipping it is bounded by. A type that holds itself, or is absurdly large, is JFR_TOO_LARGE and never
- * looked at. */
+/* Returns how many values one value of the type consists of, including those of inner structs. This bounds
+ * the work of skipping it. A type that contains itself or is too large gets JFR_TOO_LARGE, and its values are
+ * never read. */
 static uint32_t measure(struct jfr_types *t, uint32_t index, unsigned depth)
 {
     struct jfr_type *type = &t->types[index];
@@ -191,8 +192,8 @@ static uint32_t measure(struct jfr_types *t, uint32_t index, unsigned depth)
     return type->n_values;
 }
 
-/* What takes no bytes costs no work: a field of an empty type is left out, and an array of such is its count
- * alone. From here on each field takes at least a byte, so all work is bounded by the bytes there are. */
+/* Removes fields of empty types, and replaces an array of an empty type by its count. Afterwards each field
+ * takes at least one byte, so all work is bounded by the size of the input. */
 static void leave_out_empty(struct jfr_types *t)
 {
     for (size_t i = 0; i < t->n_types; i++) {
@@ -211,7 +212,7 @@ static void leave_out_empty(struct jfr_types *t)
     }
 }
 
-/* Fields name their types by number: now all are known. */
+/* Replaces the type ids of fields by indices. Called once all types are read. */
 static bool link_fields(struct reading *m)
 {
     struct jfr_types *t = m->types;
@@ -273,7 +274,7 @@ bool jfr_types_read(struct jfr_types *types, struct rd r)
     mem_free(m.field_in_pool);
     if (good) {
         sort_by_name(types);
-        /* A copy: the pages of the file are given back behind us. */
+        /* This is a copy, because the reader returns the pages of the file to the kernel. */
         types->described_by = memcpy(arena_alloc(&types->arena, n_described), r.p, n_described);
         types->n_described = n_described;
     }
@@ -288,7 +289,7 @@ const struct jfr_type *jfr_type_by_id(const struct jfr_types *types, uint64_t id
 
 const struct jfr_type *jfr_type_by_name(const struct jfr_types *types, const char *name)
 {
-    size_t low = 0, high = types->n_types; /* the first that is not before it */
+    size_t low = 0, high = types->n_types; /* searches the first type whose name is not less */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (strcmp(types->types[types->by_name[middle]].name, name) < 0)
@@ -396,7 +397,7 @@ struct jfr_program jfr_compile(struct jfr_types *types, const struct jfr_type *t
     return program;
 }
 
-/* Sevens of bits out of eight bytes, put together. */
+/* Joins the lower seven bits of each of eight bytes. */
 static inline uint64_t pack_sevens(uint64_t w)
 {
     w = (w & 0x7f007f007f007f00u) >> 1 | (w & 0x007f007f007f007fu);
@@ -406,7 +407,7 @@ static inline uint64_t pack_sevens(uint64_t w)
 
 const uint8_t *jfr_run_plain(const struct jfr_program *program, const uint8_t *at, union jfr_slot *slots)
 {
-    /* How long the next number is cannot be guessed, so nothing here branches on it. */
+    /* The processor cannot predict the length of the next number, so the loop does not branch on it. */
     const uint64_t tops = 0x8080808080808080u;
     const struct jfr_step *end = program->steps + program->n_steps;
     for (const struct jfr_step *step = program->steps; step < end; step++) {
