@@ -1,4 +1,4 @@
-/* cmd_jeprof.c - `procprof jeprof ARGS`, or a link named jeprof: the command line of jeprof 5.3. */
+/* cmd_jeprof.c - `procprof jeprof ARGS`, or a link named jeprof. It has the command line of jeprof 5.3. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ struct run {
     struct jeprof_options options;
     struct jeprof_profile profile;
     struct jeprof_names names;
-    struct buf notes; /* for stderr once all went well */
+    struct buf notes; /* printed to stderr after success */
     char *program;
     bool names_from_server;
     struct jeprof_url url;   /* of the first remote profile */
@@ -122,7 +122,7 @@ static int find_names(struct run *r, struct err *err)
     return jeprof_names_find(&r->names, &r->profile, &r->options, warn, err);
 }
 
-/* Which of the arguments are profiles, and what the program is. */
+/* Decides which arguments are profiles and which is the program, then adds the profiles and their names. */
 static int load(struct run *r, char **args, int n_args, struct err *err)
 {
     int rc = 0, first = 0;
@@ -133,7 +133,8 @@ static int load(struct run *r, char **args, int n_args, struct err *err)
         rc = jeprof_check_symbols(&r->url, err);
         if (!rc) r->program = jeprof_fetch_program(&r->url);
     } else if (n_args > 1 || is_object_file(args[0])) {
-        /* the first is the program, unless it is a profile with names of its own among others */
+        /* The first argument is the program, unless it is the first of several profiles with their own names.
+         */
         if (is_object_file(args[0]) || access(args[0], R_OK) != 0) {
             r->program = mem_strdup(args[0]);
             first = 1;
@@ -202,7 +203,7 @@ static int print_symbols(const char *program, const struct jeprof_options *optio
     if (rc) return rc;
     struct piece rest = {(const char *)input.data, input.len}, line, file, id;
     struct maps_entry entry;
-    /* A heap profile of these addresses, one stack each, brings the rest of the machinery along. */
+    /* A made-up heap profile with one stack per address lets the normal code find the names. */
     buf_str(&made, "heap profile: 1: 1 [1: 1] @ heapprofile\n");
     struct buf map_lines = {0};
     uint64_t *addresses = NULL;

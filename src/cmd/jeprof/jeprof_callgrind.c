@@ -1,5 +1,5 @@
-/* jeprof_callgrind.c - the calls of a profile, line by line, for KCachegrind: what a line costs itself, and
- * what each call from it costs. */
+/* jeprof_callgrind.c - writes a profile for KCachegrind. For each source line it gives the cost of the line
+ * itself and the cost of each call from it. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -39,7 +39,7 @@ static int compare_costs(const void *a, const void *b, void *context)
     return compare_spots(&spots[x->to], &spots[y->to]);
 }
 
-/* Each name is written once, and by its number after that. */
+/* The first use of a name writes its number and its text, later uses only the number. */
 static void put_name(struct buf *out, const char *kind, const char *name, struct strtab *seen)
 {
     if (!seen->n_items) strtab_add(seen, "", 0);

@@ -15,7 +15,8 @@ const struct jeprof_object *jeprof_names_object(const struct jeprof_names *names
     return NULL;
 }
 
-/* The file under one of the --lib_prefix folders, or where the map says it is. mem_free it. */
+/* Returns the path of the file below one of the --lib_prefix folders, or its path in the map. The caller
+ * frees it with mem_free. */
 static char *library_path(const char *path, const char *prefixes)
 {
     while (*prefixes) {
@@ -51,8 +52,8 @@ static struct jeprof_object *open_object(struct jeprof_names *names, const struc
     return made;
 }
 
-/* The last symbol that begins at or before the address; the first one for what lies before all of them, as
- * jeprof has it: in a stripped libjemalloc that is malloc, and right. */
+/* Returns the last symbol that begins at or before the address. An address before all symbols gets the first
+ * symbol, as in jeprof. In a stripped libjemalloc this is malloc, which is correct. */
 static const struct symtab_entry *symbol_below(const struct symtab *t, uint64_t address)
 {
     size_t low = 0, high = t->n_entries;
@@ -77,8 +78,8 @@ static bool in_code(const struct elf *elf, uint64_t address)
     return false;
 }
 
-/* jeprof tells functions of one name apart by where they begin, when `nm` has a symbol there whose text
- * begins with the short name. */
+/* Returns the start address by which jeprof distinguishes functions with the same name, or 0. jeprof uses it
+ * only if the `nm` symbol there begins with the short name. */
 static uint64_t start_to_tell(const struct jeprof_object *o, uint64_t address, const char *full)
 {
     const struct symtab_entry *e = symbol_below(&o->symtab, address);
@@ -131,7 +132,7 @@ static int name_places(struct jeprof_profile *p, const struct jeprof_object *o, 
     return rc;
 }
 
-/* --add_lib: addresses that no map explains may be of this library, where it is loaded at 0. */
+/* Names addresses outside the memory map with the library of --add_lib, as if it were loaded at address 0. */
 static int name_from_extra(struct jeprof_names *names, struct jeprof_profile *p,
                            const struct jeprof_options *options, void (*warn)(const char *line),
                            struct err *err)
@@ -155,7 +156,7 @@ int jeprof_names_find(struct jeprof_names *names, struct jeprof_profile *p,
     struct symbol_options how = {0};
     int rc = 0;
     if (!names->symbolizer) names->symbolizer = symbolizer_new(&how);
-    /* Places of one object together, in the order of their objects' names. */
+    /* Group the places by object, in the order of the objects' names. */
     uint32_t *first = mem_zalloc((p->text.n_items + 2) * sizeof *first),
              *sorted = mem_array(p->n_places + 1, sizeof *sorted);
     size_t n_objects = p->text.n_items + 1;

@@ -85,8 +85,8 @@ static bool begins(const char *name, const char *with, size_t len)
     return !strncasecmp(name, with, len);
 }
 
-/* Looks `name` up whole, then as a beginning; "no" and "no-" before switches that can be off count as
- * spellings of their own. */
+/* Finds the option with this name, or the only option that begins with it. "no" or "no-" before a switch that
+ * can be off gives another name for it. */
 static int find(const char *name, size_t len, struct found *ret_found, struct err *err)
 {
     struct found hits[N_KNOWN * 2];

@@ -1,5 +1,5 @@
-/* jeprof_profile.c - see jeprof_profile.h. A file is read into a set of bare addresses first; when its memory
- * map is known, they become places. */
+/* jeprof_profile.c - see jeprof_profile.h. A file is first read into stacks of plain addresses. They become
+ * places once the memory map, which follows in the file, is known. */
 #include "cmd/jeprof/jeprof_profile.h"
 
 #include <limits.h>
@@ -115,7 +115,7 @@ void jeprof_place_add_frame(struct jeprof_profile *p, uint32_t place, const char
     p->places[place].n_frames++;
 }
 
-/* Where the last name of "outer--inner" begins; "operator--" is one name. */
+/* Returns where the last name of "outer--inner" begins. "operator--" counts as one name. */
 static size_t last_name(struct piece names)
 {
     size_t at = names.n;
@@ -127,7 +127,7 @@ static size_t last_name(struct piece names)
     return at;
 }
 
-/* The caller comes first in the text, the innermost frame first in a place. */
+/* The text lists the outermost caller first; a place lists the innermost frame first. */
 static void name_place(struct jeprof_profile *p, uint32_t place, struct piece names)
 {
     jeprof_place_begin_frames(p, place);
@@ -158,7 +158,7 @@ void jeprof_profile_add_names(struct jeprof_profile *p, const char *lines, size_
 /* ---- readers ---- */
 
 struct reading {
-    struct jeprof_profile raw; /* places are bare addresses */
+    struct jeprof_profile raw; /* its places are plain addresses */
     const struct jeprof_options *options;
     struct buf *notes;
     uint32_t *stack;
@@ -172,12 +172,12 @@ static void push(struct reading *r, uint64_t address)
     *VEC_PUSH(r->stack, r->n_stack, r->cap_stack) = place_of(&r->raw, &place);
 }
 
-/* What undoes the sampling, for one record and one pair of its numbers. */
+/* Returns the factor that undoes the sampling for a count and the bytes of one record. */
 static double sampling_scale(const struct heap_header *h, double count, double bytes)
 {
     if (!h->version || count == 0 || bytes == 0) return 1;
     double rate = h->rate > 0 ? (double)h->rate : 131072;
-    if (h->version == 1) { /* the older rule, linear */
+    if (h->version == 1) { /* the older, linear rule */
         double ratio = bytes / count / (h->rate > 0 ? rate / 2 : rate);
         return ratio < 1 ? 1 / ratio : 1;
     }
@@ -221,7 +221,7 @@ static int heap_record(void *context, const struct heap_header *h, const struct 
     return 0;
 }
 
-/* jeprof takes one off every address, the sampled one too. */
+/* jeprof subtracts one from every address of a CPU profile, including the sampled one. */
 static int cpu_record(void *context, uint64_t count, const uint64_t *addresses, size_t n)
 {
     struct reading *r = context;
@@ -256,7 +256,7 @@ static void set_heap_unit(struct reading *r)
                                                        : JEPROF_MEGABYTES;
 }
 
-/* One of the three kinds jeprof knows, or FORMAT_NOT_MINE. */
+/* Reads one of the three formats that jeprof knows. Returns FORMAT_NOT_MINE for any other. */
 static int read_old(struct reading *r, struct piece body, struct piece *ret_maps, struct err *err)
 {
     struct cpu_handler cpu = {.record = cpu_record, .context = r};
@@ -303,7 +303,8 @@ static size_t chosen_sample_type(const struct profile *p, const struct jeprof_op
     return profile_default_sample_index(p);
 }
 
-/* A profile of any other format: its locations become places, named ones by their names and lines. */
+/* Adds a profile of any other format. Its locations become places, and a named location is identified by its
+ * names and lines. */
 static void add_profile(struct jeprof_profile *p, const struct profile *from, const struct jeprof_options *o,
                         double sign)
 {
@@ -325,7 +326,7 @@ static void add_profile(struct jeprof_profile *p, const struct profile *from, co
             like.map_start = m->start, like.map_limit = m->limit, like.map_offset = m->file_offset;
             like.object = strtab_add_cstr(&p->text, profile_text(from, m->filename));
         }
-        if (l->n_lines) { /* the names and lines themselves say which place it is */
+        if (l->n_lines) { /* identify the place by names and lines */
             key.len = 0;
             buf_printf(&key, "\1%llx", (unsigned long long)l->address);
             for (uint32_t k = 0; k < l->n_lines; k++) {
@@ -363,7 +364,8 @@ static void add_profile(struct jeprof_profile *p, const struct profile *from, co
 
 /* ---- from addresses to places ---- */
 
-/* The entry of the map that is the program: the same file, the same name, or the first that is no library. */
+/* Returns the entry of the map that is the program: the same file, else the same name, else the first file
+ * that is not a library. */
 static const struct maps_entry *find_main(const struct maps *maps, const char *program)
 {
     char *real = realpath(program, NULL);
@@ -418,7 +420,8 @@ static void absorb(struct jeprof_profile *p, const struct jeprof_profile *raw, s
             like.object = strtab_add_cstr(&p->text, is_program ? program : e->file);
             like.map_start = e->start, like.map_limit = e->limit, like.map_offset = e->offset;
         } else if (program && !bare && !program_entry) {
-            like.object = strtab_add_cstr(&p->text, program); /* no map: not moved, one hopes */
+            like.object = strtab_add_cstr(
+                &p->text, program); /* without a map, assume that the program was not relocated */
             like.map_limit = UINT64_MAX;
         }
         place[i] = place_of(p, &like);

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "collect/fetch.h"
 
-/* Servers tell the readers of the old formats by curl's name: it is what jeprof runs. */
+/* Servers recognise clients that need the old formats by curl's name, because jeprof runs curl. */
 static const char user_agent[] = "curl/7.88 (procprof jeprof)";
 
 static const char *const services[] = {"/pprof/heap",       "/pprof/growth",       "/pprof/contention",
@@ -23,7 +23,7 @@ bool jeprof_is_url(const char *source)
 {
     if (fetch_is_url(source)) return access(source, F_OK) != 0;
     if (strcmp(source, "-") == 0 || access(source, F_OK) == 0) return false;
-    /* host:port..., and nothing else: a misspelt file name is no host */
+    /* Only "host:port..." is an address, so that a misspelt file name is not taken for a host. */
     const char *colon = strchr(source, ':'), *slash = strchr(source, '/');
     return colon && colon > source && (!slash || colon < slash) && colon[1] >= '0' && colon[1] <= '9';
 }
@@ -65,7 +65,8 @@ static bool takes_seconds(const char *service)
            !strncmp(service, "/pprof/wall", 11);
 }
 
-/* PROGRAM.TIME.HOST[.pprof.heap] in the user's folder; NULL when there is none. */
+/* Returns the path PROGRAM.TIME.HOST[.pprof.heap] in the user's folder, or NULL if there is no such folder.
+ */
 static char *path_for_copy(const struct jeprof_url *url, const char *program)
 {
     const char *set = getenv("JEPROF_TMPDIR"), *home = getenv("HOME");

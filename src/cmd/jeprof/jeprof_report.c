@@ -93,7 +93,8 @@ static const char *short_name(const struct jeprof_profile *p, const struct jepro
     return strtab_get(&p->text, f->short_id).s;
 }
 
-/* The frame below which (it included) everything is the profiler's or the allocator's own. */
+/* Whether this function belongs to the profiler or the allocator. The report omits it and all frames that it
+ * calls. */
 static bool is_machinery(const struct jeprof_profile *p, const char *name)
 {
     switch (p->kind) {
@@ -108,7 +109,7 @@ static bool is_machinery(const struct jeprof_profile *p, const char *name)
     return false;
 }
 
-struct place_facts { /* by place */
+struct place_facts { /* one per place */
     bool machinery, dropped, focused, ignored;
 };
 
@@ -150,7 +151,7 @@ static int find_facts(const struct jeprof_view *view, struct place_facts *facts,
         struct place_facts *f = &facts[i];
         char address[32];
         snprintf(address, sizeof address, "0x%016llx", (unsigned long long)at->address);
-        /* inlined frames come and go with the function they are in */
+        /* The outermost function decides for all frames that are inlined into it. */
         const char *name =
             at->n_frames ? short_name(p, &p->frames[at->first_frame + at->n_frames - 1]) : address;
         f->machinery = at->n_frames && is_machinery(p, name);
@@ -166,7 +167,8 @@ static int find_facts(const struct jeprof_view *view, struct place_facts *facts,
     return rc;
 }
 
-/* How many second frames all stacks share: what jeprof takes for the frames of its signal handler. */
+/* Returns how many frames after the leaf are the same in all stacks. jeprof takes them for frames of its
+ * signal handler. */
 static size_t shared_second_frames(const struct jeprof_sums *s)
 {
     for (size_t depth = 1;; depth++) {
@@ -224,7 +226,7 @@ int jeprof_filter(const struct jeprof_view *view, const struct jeprof_sums *sums
 
 /* ---- names ---- */
 
-/* Short names that stand for functions at different starts. */
+/* Marks the short names that functions with different start addresses share. The caller frees the array. */
 static bool *find_ambiguous(const struct jeprof_profile *p)
 {
     bool *ambiguous = mem_zalloc(p->text.n_items + 1);
@@ -239,8 +241,8 @@ static bool *find_ambiguous(const struct jeprof_profile *p)
     return ambiguous;
 }
 
-/* "ns::Callback1::Run" and its like say nothing: they are told apart by what they run, as "Run#1", "Run#2".
- */
+/* Names like "ns::Callback1::Run" carry no information. The report replaces them by "Run#1", "Run#2" and so
+ * on, one name for each function that such a callback runs. */
 static bool is_callback(const char *name)
 {
     const char *at = strstr(name, "Callback"), *end = name + strlen(name);
@@ -315,7 +317,7 @@ void jeprof_name_stacks(const struct jeprof_view *view, const struct jeprof_sums
     bool *is_run = NULL,
          by_function = !view->options->addresses && !view->options->lines && !view->options->files;
     struct buf title = {0};
-    struct idmap runs = {0}; /* by what a callback runs: the name it gets */
+    struct idmap runs = {0}; /* function that a callback runs -> name of the callback */
     for (size_t i = 0; i < p->n_places; i++) {
         first[i] = (uint32_t)n_ids;
         uint32_t n = p->places[i].n_frames ? p->places[i].n_frames : 1;
@@ -377,7 +379,7 @@ void jeprof_write_collapsed(const struct jeprof_view *view, const struct jeprof_
     }
 }
 
-/* ---- pictures ---- */
+/* ---- graphs ---- */
 
 static int make_dot(const struct jeprof_view *view, const struct jeprof_sums *sums, bool page, bool wide,
                     struct buf *out, struct err *err)
@@ -429,7 +431,7 @@ static int make_picture(const struct jeprof_view *view, const struct jeprof_sums
     return rc;
 }
 
-/* Starts the viewer and leaves it alone: it outlives us. */
+/* Starts the viewer and does not wait for it, because it outlives this process. */
 static int start_viewer(const char *const *programs, const char *file, struct err *err)
 {
     for (; *programs; programs++) {
@@ -467,7 +469,7 @@ int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, 
     return rc;
 }
 
-/* ---- all of them ---- */
+/* ---- all reports ---- */
 
 static void put_total(const struct jeprof_view *view, const struct jeprof_sums *sums, int64_t thread,
                       struct buf *out)

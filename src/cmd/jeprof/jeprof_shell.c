@@ -28,7 +28,7 @@ static const char help[] =
     "FOCUS, ROUTINES and what follows a - are regular expressions; stacks with a match of -ignore do not "
     "count.\n";
 
-struct words { /* of one command, behind its name */
+struct words { /* the words of one command after its name */
     struct buf focus, ignore;
     bool cum;
 };
@@ -141,7 +141,7 @@ enum action { ACT_TOP, ACT_LIST, ACT_DISASM, ACT_WEBLIST, ACT_SHOW, ACT_CALLGRIN
 struct command_word {
     const char *name;
     enum action action;
-    bool words_focus; /* what follows is a focus, not the routines or a file */
+    bool words_focus; /* the words after the command are a focus, not routines or a file */
 };
 
 static const struct command_word command_words[] = {
@@ -206,7 +206,7 @@ static int run_command(const struct jeprof_view *shared, const struct command_wo
     return rc;
 }
 
-/* False: leave. */
+/* Returns false if the shell should end. */
 static bool do_line(const struct jeprof_view *view, char *line)
 {
     struct err err;

@@ -1,5 +1,5 @@
-/* jeprof_source.c - --list and --disasm: the functions whose name matches, with the cost of each source line
- * or instruction. */
+/* jeprof_source.c - writes --list and --disasm: the functions whose name matches, with the cost of each
+ * source line or instruction. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,10 +15,10 @@ enum { CONTEXT_LINES = 5, MAX_ROUTINE_BYTES = 1 << 22 };
 struct routine {
     const struct jeprof_object *object;
     const struct symtab_entry *entry;
-    char *name; /* short */
+    char *name; /* short name */
 };
 
-struct tally { /* by place */
+struct tally { /* arrays indexed by place */
     double *flat, *cum;
 };
 
@@ -36,7 +36,8 @@ static void tally_places(struct work *w, const struct jeprof_sums *left)
     size_t n_places = w->view->profile->n_places;
     w->tally.flat = mem_zalloc((n_places + 1) * sizeof *w->tally.flat);
     w->tally.cum = mem_zalloc((n_places + 1) * sizeof *w->tally.cum);
-    uint64_t *last = mem_zalloc((n_places + 1) * sizeof *last); /* stack + 1 in which it was counted */
+    uint64_t *last =
+        mem_zalloc((n_places + 1) * sizeof *last); /* last stack in which the place was counted, + 1 */
     for (size_t i = 0; i < left->n_stacks; i++) {
         size_t n;
         const uint32_t *places = jeprof_sums_stack(left, i, &n);
@@ -64,8 +65,8 @@ static void add_routine(struct work *w, const struct jeprof_object *o, const str
     for (size_t i = 0; i < w->n_routines; i++)
         if (w->routines[i].entry == e) return;
     char *full = symbol_demangle(e->name);
-    char *tagged =
-        mem_printf("%s<%016llx>", full, (unsigned long long)e->start); /* as jeprof tells equal names apart */
+    char *tagged = mem_printf("%s<%016llx>", full,
+                              (unsigned long long)e->start); /* as jeprof distinguishes equal names */
     if (regex_match(re, tagged, strlen(tagged)))
         *VEC_PUSH(w->routines, w->n_routines, w->cap_routines) =
             (struct routine){o, e, jeprof_short_name(full, strlen(full))};
@@ -73,7 +74,7 @@ static void add_routine(struct work *w, const struct jeprof_object *o, const str
     mem_free(full);
 }
 
-/* Functions that cost something and whose name, with its arguments and where it begins, matches. */
+/* Collects the functions that have a cost and whose name, including arguments and start address, matches. */
 static int find_routines(struct work *w, const char *expression, struct err *err)
 {
     const struct jeprof_profile *p = w->view->profile;
@@ -132,13 +133,14 @@ static bool place_is_in(const struct work *w, size_t place, const struct routine
 
 struct listing { /* of one function */
     const char *file;
-    uint32_t first, last; /* lines */
+    uint32_t first, last; /* line numbers */
     uint32_t last_of_code;
-    uint32_t *line_at; /* by byte of the function: its line of `file`; 0: none, or another file */
+    uint32_t *line_at; /* line of `file` for each byte of the function; 0 if none or in another file */
     size_t n_bytes;
 };
 
-/* The file that the function is in (that of its first line), and the lines its code comes from. */
+/* Finds the file of the function, which is the file of its first line, and the lines that its code comes
+ * from. */
 static int find_lines(const struct routine *r, struct listing *ret, struct err *err)
 {
     uint64_t n_bytes = r->entry->end - r->entry->start;
@@ -164,14 +166,14 @@ static int find_lines(const struct routine *r, struct listing *ret, struct err *
     return 0;
 }
 
-static int indentation(const char *line) /* -1: nothing on it */
+static int indentation(const char *line) /* -1 for a blank line */
 {
     size_t n = strspn(line, " \t\r\f\v");
     return line[n] ? (int)n : -1;
 }
 
-/* A function inside of something (a class) goes on until a line stands further left than its first: closing
- * brackets have no code. As jeprof does, the line after the last such one is taken along. */
+/* Extends the listing of an indented function, as in a class, to the last line before one that is indented
+ * less than its first line, because closing brackets have no code. Like jeprof, it includes one line more. */
 static void extend_to_end(struct listing *l, struct source_reader *source)
 {
     struct err ignored;
@@ -199,8 +201,8 @@ struct cost {
     double flat, cum;
 };
 
-/* What an address costs falls to its line, or to the next one in the code that is in the listing; what is
- * left at the end, to the last line. Returns the sum. */
+/* Adds the cost of each address to its line. If that line is not in the listing, the next line of the code
+ * that is gets the cost, and the last line gets what remains at the end. Returns the sum. */
 static struct cost cost_of_lines(const struct work *w, const struct routine *r, const struct listing *l,
                                  struct cost *lines)
 {

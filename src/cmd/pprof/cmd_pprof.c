@@ -1,7 +1,7 @@
-/* cmd_pprof.c - `procprof pprof ARGS`, or a link named pprof: google/pprof's command line.
+/* cmd_pprof.c - `procprof pprof ARGS`, or a link named pprof. It has google/pprof's command line.
  *
- * Go's flag rules: -x and --x are the same, a value follows "=" or stands in the next argument (never for
- * booleans), options come before the sources.
+ * The rules are those of Go's flag package: -x and --x are the same, a value follows "=" or is the next
+ * argument (never for booleans), and options come before the sources.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include "cmd/pprof/pprof_web.h"
 #include "format/format.h"
 
-static struct arena until_exit; /* parts of arguments: they last as long as argv */
+static struct arena until_exit; /* copies of parts of arguments, which must live as long as argv */
 
 struct arguments {
     struct pprof_config config;
@@ -33,7 +33,7 @@ struct arguments {
     bool inuse_space, inuse_objects, alloc_space, alloc_objects, total_delay, contentions, mean_delay;
     const struct pprof_command *command;
     const char *symbol;
-    const char *seen_sort, *seen_granularity; /* to notice conflicts */
+    const char *seen_sort, *seen_granularity; /* to detect conflicting options */
 };
 
 static int fail(const char *text)
@@ -88,7 +88,7 @@ static void print_usage(FILE *to)
     buf_free(&options);
 }
 
-/* Flags that are no variables of the shell. */
+/* Flags that are not variables of the shell. */
 struct plain_flag {
     const char *name;
     enum { PLAIN_BOOL, PLAIN_TEXT, PLAIN_INT, PLAIN_LIST } kind;
@@ -182,8 +182,8 @@ static int set_field(struct arguments *a, const struct pprof_field *f, bool by_c
     return pprof_config_set(&a->config, f->name, name, err);
 }
 
-/* Returns how many arguments are sources (moved to argv + 1), or -1 with err set, or -2 when help was asked
- * for. */
+/* Moves the sources to argv + 1 and returns their number. Returns -1 with err set, or -2 if the user asked
+ * for help. */
 static int parse_arguments(int argc, char **argv, struct arguments *a, struct err *err)
 {
     int i = 1;
@@ -195,14 +195,14 @@ static int parse_arguments(int argc, char **argv, struct arguments *a, struct er
         const char *name = argv[i] + (argv[i][1] == '-' ? 2 : 1), *equals = strchr(name, '=');
         if (equals)
             name = arena_strndup(&until_exit, name,
-                                 (size_t)(equals - name)); /* -files=true is a choice kept by name */
+                                 (size_t)(equals - name)); /* for -files=true, keep the name of the choice */
         if (!strcmp(name, "h") || !strcmp(name, "help")) return -2;
         bool by_choice = false;
         const struct pprof_command *c = pprof_find_command(name);
         const struct plain_flag *plain = find_plain(name);
         const struct pprof_field *field = pprof_find_field(name, &by_choice);
         if (field && field->kind == FIELD_CHOICE && !by_choice)
-            field = NULL; /* -sort and -granularity are flags by choice only */
+            field = NULL; /* -sort and -granularity are set only by their choices */
         if (!c && !plain && !field)
             return err_set(err, ERR_INPUT, "flag provided but not defined: -%s", name), -1;
         bool is_bool = (c && !c->has_parameter) || (plain && plain->kind == PLAIN_BOOL) ||
@@ -285,7 +285,7 @@ static void parse_symbolize(const char *mode, struct load_options *o)
     mem_free(copy);
 }
 
-/* A profile from the network is worth keeping: $PPROF_TMPDIR or ~/pprof, pprof.<binary>.<types>.NNN.pb.gz. */
+/* Saves a profile from the network as pprof.<binary>.<types>.NNN.pb.gz in $PPROF_TMPDIR or ~/pprof. */
 static void save_remote(const struct profile *p)
 {
     const char *folder = getenv("PPROF_TMPDIR"), *home = getenv("HOME");

@@ -339,7 +339,7 @@ bool pprof_print_help(const char *topic, struct buf *out)
     const struct pprof_field *f = pprof_find_field(topic, &by_choice);
     if (!f) return false;
     const char *help = by_choice ? help_of_choice(topic, strlen(topic)) : f->help;
-    if (!*help) return false; /* one that is set by its choices */
+    if (!*help) return false; /* an option that is set by its choices */
     buf_printf(out, "%s\n\n", help);
     return true;
 }

@@ -33,8 +33,8 @@ struct pprof_command {
     bool has_parameter;
     bool is_proto;
     const char *graphviz;    /* dot's output format, or NULL */
-    const char *file_ending; /* binary: not for a terminal */
-    const char *viewer;      /* shown with a program, or NULL */
+    const char *file_ending; /* set for binary output, which never goes to a terminal */
+    const char *viewer;      /* the program that shows the output, or NULL */
     const char *description;
     int help_kind; /* 0 none, 1 report, 2 report with -cum, 3 list, 4 peek, 5 tags */
 };

@@ -24,7 +24,7 @@ static void print_warning(void *context, const char *text)
     fprintf(stderr, "%s\n", text);
 }
 
-/* Into `output` when that is named (*out stays empty), else into out. */
+/* Writes to the file `output` if it is given, and leaves *out empty. Otherwise writes to out. */
 static int make_proto(struct profile *p, const struct pprof_command *command, const struct report_options *o,
                       const char *output, struct buf *out, struct err *err)
 {
@@ -59,7 +59,7 @@ static int make_picture(const struct pprof_command *command, struct buf *text, s
     return 0;
 }
 
-/* profile001.pdf, profile002.pdf ...: the first name that is free. */
+/* Writes the text to the first of profile001.pdf, profile002.pdf and so on that does not exist. */
 static int save_beside(const struct buf *text, const char *ending, struct err *err)
 {
     for (int i = 1; i < 10000; i++) {
@@ -113,7 +113,7 @@ static int show_with(const struct buf *text, const struct pprof_command *command
             int status;
             waitpid(child, &status, 0);
         }
-        clock_sleep_ns(1000000000); /* it may be a wrapper that returns before the file is read */
+        clock_sleep_ns(1000000000); /* the viewer may be a wrapper that returns before the file is read */
         break;
     }
     if (rc) err_set(err, rc, "no program found to show %s (looked for %s)", name, programs[0]);
@@ -148,7 +148,8 @@ int pprof_run(struct profile *p, const struct pprof_command *command, const char
     o.warn = print_warning;
     o.symbolizer = symbolizer;
     struct buf text = {0};
-    /* What goes to standard output goes out as it is made: a report of any size needs little memory. */
+    /* Standard output is written while the report is made, so that a report of any size needs little memory.
+     */
     bool streams = !*config->output && !command->viewer && !command->graphviz &&
                    !(command->file_ending && (in_shell || isatty(1)));
     if (streams) {
@@ -160,7 +161,7 @@ int pprof_run(struct profile *p, const struct pprof_command *command, const char
     profile_free(p);
     if (!rc && command->graphviz) rc = make_picture(command, &text, err);
     if (streams) {
-        if (rc) text.len = 0; /* a report that failed prints nothing, but what has gone out already */
+        if (rc) text.len = 0; /* a failed report prints nothing beyond what is already written */
         if (buf_flush(&text) && text.write_errno != EPIPE && !rc)
             rc = err_errno(err, text.write_errno, "standard output: cannot write");
     } else if (!rc && !(command->is_proto && *config->output)) {

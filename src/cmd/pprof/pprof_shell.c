@@ -16,7 +16,7 @@ struct shell {
     struct profile *p;
     struct pprof_config *config;
     struct symbolizer *symbolizer;
-    char **kept; /* texts that the configuration points at */
+    char **kept; /* texts that the configuration refers to */
     size_t n_kept, cap_kept;
 };
 
@@ -63,7 +63,7 @@ static char **complete(const char *text, int start, int end)
     return strncmp(rl_line_buffer, "tags", 4) ? rl_completion_matches(text, next_function) : NULL;
 }
 
-/* ---- commands: standard output is for reports alone, all other talk goes to standard error ---- */
+/* ---- commands: only reports go to standard output, all messages go to standard error ---- */
 
 static void print_options(struct shell *s)
 {
@@ -96,7 +96,7 @@ static void print_options(struct shell *s)
         buf_free(&value);
         buf_free(&comment);
     }
-    for (size_t i = 1; i < n; i++) /* few: insertion sort by name */
+    for (size_t i = 1; i < n; i++) /* insertion sort by name, because there are few */
         for (size_t k = i; k > 0 && strcmp(lines[k - 1], lines[k]) > 0; k--) {
             char *swap = lines[k];
             lines[k] = lines[k - 1];
@@ -125,13 +125,14 @@ static void print_help(const char *topic)
     buf_free(&text);
 }
 
-/* Lasts as long as the shell. */
+/* Returns a copy that lives as long as the shell. */
 static char *keep(struct shell *s, char *text)
 {
     return *VEC_PUSH(s->kept, s->n_kept, s->cap_kept) = text;
 }
 
-/* name=value, or a bare yes-or-no name. False when the line is no assignment. */
+/* Handles name=value, or the name of a boolean option alone. Returns false if the line is not an assignment.
+ */
 static bool assign(struct shell *s, char *line)
 {
     char *equals = strchr(line, '='),
@@ -223,8 +224,8 @@ static void run_command(struct shell *s, char *line)
         fprintf(stderr, "%s\n", err.text);
 }
 
-/* A sample type's name alone chooses it; total_ and mean_ before it switch averaging; ":" clears the filters.
- */
+/* The name of a sample type selects it, with total_ or mean_ before it to switch averaging. ":" clears the
+ * filters. */
 static bool shortcut(struct shell *s, const char *line)
 {
     struct report_options *o = &s->config->report;
@@ -260,7 +261,7 @@ static void greet(struct shell *s)
     buf_free(&text);
 }
 
-/* With a terminal: editing and history; without: plain lines, as scripts and tests send them. */
+/* Reads with editing and history on a terminal, and plain lines otherwise, as scripts and tests send them. */
 static char *read_line(bool interactive)
 {
     if (interactive) return readline("(pprof) ");

@@ -1,4 +1,4 @@
-/* pprof_web.c - see pprof_web.h. The page itself is `procprof ui`'s. */
+/* pprof_web.c - see pprof_web.h. It serves the same page as `procprof ui`. */
 #include "cmd/pprof/pprof_web.h"
 
 #include <stdio.h>
