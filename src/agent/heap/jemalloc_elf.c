@@ -56,7 +56,7 @@ static bool scan_symbols(const struct elf_part *symbols, const char *text, const
 }
 
 /* The symbols are read only when a name of theirs ends in the suffix. */
-static bool scan_table(const struct elf_file *f, const ElfW(Shdr) * table, uintptr_t bias, const char *suffix,
+static bool scan_table(struct elf_file *f, const ElfW(Shdr) * table, uintptr_t bias, const char *suffix,
                        jemalloc_elf_found *found, void *context)
 {
     uint64_t ends[MAX_ENDS];

@@ -10,7 +10,7 @@
 
 #define MAX_PART ((uint64_t)1 << 30)
 
-static struct elf_part read_part(const struct elf_file *f, uint64_t offset, uint64_t n_bytes)
+static struct elf_part read_part(struct elf_file *f, uint64_t offset, uint64_t n_bytes)
 {
     struct elf_part p = {0};
     if (!n_bytes || n_bytes > MAX_PART || offset > f->size || n_bytes > f->size - offset) return p;
@@ -21,6 +21,7 @@ static struct elf_part read_part(const struct elf_file *f, uint64_t offset, uint
         if (n <= 0) break;
         done += (uint64_t)n;
     }
+    f->no_memory |= !memory;
     if (!memory) return p;
     if (done < n_bytes) {
         pages_unmap(memory, (size_t)n_bytes);
@@ -64,13 +65,13 @@ void elf_file_close(struct elf_file *f)
     f->fd = -1;
 }
 
-struct elf_part elf_file_load(const struct elf_file *f, const ElfW(Shdr) * section)
+struct elf_part elf_file_load(struct elf_file *f, const ElfW(Shdr) * section)
 {
     if (section->sh_type == SHT_NOBITS || (section->sh_flags & SHF_COMPRESSED)) return (struct elf_part){0};
     return read_part(f, section->sh_offset, section->sh_size);
 }
 
-const ElfW(Shdr) * elf_file_find(const struct elf_file *f, uint32_t type, const char *name)
+const ElfW(Shdr) * elf_file_find(struct elf_file *f, uint32_t type, const char *name)
 {
     unsigned n = elf_file_n_sections(f);
     struct elf_part names = {0};

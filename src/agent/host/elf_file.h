@@ -21,6 +21,7 @@ struct elf_file {
     uint64_t size;
     ElfW(Ehdr) header;
     struct elf_part segments, sections; /* ElfW(Phdr)[], ElfW(Shdr)[] */
+    bool no_memory;                     /* the kernel refused memory for a part; stays after elf_file_close */
 };
 
 /* Opens the file and reads its headers. False when it does not exist, is not ELF64 or has invalid headers;
@@ -45,12 +46,12 @@ static inline const ElfW(Shdr) * elf_file_section(const struct elf_file *f, unsi
     return (const ElfW(Shdr) *)(const void *)f->sections.bytes + i;
 }
 
-/* The first section of this type and (unless NULL) name; NULL when there is none. */
-const ElfW(Shdr) * elf_file_find(const struct elf_file *f, uint32_t type, const char *name);
+/* The first section of this type and (unless NULL) name; NULL when there is none, or no memory. */
+const ElfW(Shdr) * elf_file_find(struct elf_file *f, uint32_t type, const char *name);
 
 /* Reads a section's content. The result is empty when the section is compressed, has no bytes in the file, is
- * larger than 1 GiB or cannot be read. Free it with elf_part_free. */
-struct elf_part elf_file_load(const struct elf_file *f, const ElfW(Shdr) * section);
+ * larger than 1 GiB or cannot be read, or when there is no memory for it. Free it with elf_part_free. */
+struct elf_part elf_file_load(struct elf_file *f, const ElfW(Shdr) * section);
 void elf_part_free(struct elf_part *p);
 
 #endif

@@ -127,7 +127,7 @@ static void offer_symbols(struct symbols *s, struct elf_part symbols, struct elf
 }
 
 /* Offers the symbols of the table of this type; false when the file has none. */
-static bool offer_table(struct symbols *s, const struct elf_file *f, uint32_t type, uintptr_t bias,
+static bool offer_table(struct symbols *s, struct elf_file *f, uint32_t type, uintptr_t bias,
                         const struct mapping *map)
 {
     const ElfW(Shdr) *table = elf_file_find(f, type, NULL);

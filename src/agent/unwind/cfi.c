@@ -170,7 +170,7 @@ int cfi_build(const struct cfi_section *section, enum cfi_machine machine, uintp
               struct cfi_table *ret_table, struct err *err)
 {
     if (end <= begin || end - begin > MAX_TEXT)
-        return err_set(err, ERR_LIMIT, "an object has %zu bytes of code; at most %u can be described",
+        return err_set(err, ERR_UNSUPPORTED, "an object has %zu bytes of code; at most %u can be described",
                        (size_t)(end - begin), MAX_TEXT);
     struct cfi_builder b = {.section = section, .machine = machine, .begin = begin, .end = end};
     struct scan x = {.b = &b};

@@ -23,7 +23,9 @@ struct cfi_table {
     uint32_t n_rows, n_rules, n_functions;
 };
 
-/* Makes the rows for the code in [begin, end). The caller frees ret_table with cfi_table_free. */
+/* Makes the rows for the code in [begin, end). The caller frees ret_table with cfi_table_free. ERR_LIMIT when
+ * there is no memory, so a later call can succeed. ERR_UNSUPPORTED when there is more code than a table can
+ * describe. */
 int cfi_build(const struct cfi_section *section, enum cfi_machine machine, uintptr_t begin, uintptr_t end,
               struct cfi_table *ret_table, struct err *err);
 void cfi_table_free(struct cfi_table *table);

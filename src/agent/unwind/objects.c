@@ -127,8 +127,9 @@ static int build_from_file(const struct object *o, struct cfi_table *ret_table, 
     struct elf_part frames = section ? elf_file_load(&f, section) : (struct elf_part){0};
     struct cfi_section s = {
         .bytes = frames.bytes, .n_bytes = frames.n_bytes, .bias = o->bias, .is_debug_frame = true};
-    int status = s.n_bytes ? cfi_build(&s, CFI_OWN_MACHINE, o->code_begin, o->code_end, ret_table, err)
-                           : err_set(err, ERR_NOT_FOUND, "%s has no frame information", o->path);
+    int status = s.n_bytes     ? cfi_build(&s, CFI_OWN_MACHINE, o->code_begin, o->code_end, ret_table, err)
+                 : f.no_memory ? err_set(err, ERR_LIMIT, "no memory for the frame information of %s", o->path)
+                               : err_set(err, ERR_NOT_FOUND, "%s has no frame information", o->path);
     elf_part_free(&frames);
     elf_file_close(&f);
     return status;

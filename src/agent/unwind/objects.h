@@ -32,7 +32,7 @@ struct object_counts objects_list(struct pages_buf *list);
 uint64_t objects_fingerprint(const struct object *o);
 
 /* Makes the object's rules from .eh_frame in memory, or from .debug_frame in its file. ERR_NOT_FOUND when it
- * has neither. */
+ * has neither, ERR_LIMIT and ERR_UNSUPPORTED as cfi_build. */
 int objects_build(const struct object *o, struct cfi_table *ret_table, struct err *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "agent/host/deadline.h"
 #include "agent/host/pages.h"
 #include "agent/hot/untabled_code.h"
 #include "agent/hot/unwind.h"
@@ -22,6 +23,11 @@
 
 #define MAX_OBJECTS    4096
 #define DRAIN_LIMIT_MS 1000
+
+/* A rebuild for which the kernel refused memory runs again after a second, and the wait doubles each time. A
+ * process at its memory limit then does not read the same frame information on every tick of a capture. */
+#define FIRST_RETRY_MS 1000
+#define MAX_RETRY_MS   64000
 
 struct known { /* an object whose table was built */
     struct object object;
@@ -34,7 +40,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic unsigned n_holders; /* changed under the lock, read without it */
 static void (*_Atomic wake)(void); /* wakes the library's thread */
 static struct object_counts counts;
-static bool has_counts;
+static bool has_counts;                /* counts are those of the latest rebuild */
+static unsigned n_refused;             /* objects that the latest rebuild had no memory for */
+static bool must_retry;                /* the latest rebuild had no memory for all of it */
+static int64_t retry_ms, retry_at;     /* the wait until the next retry; its end in ns of clock_now_ns */
 static struct pages_buf known_objects; /* struct known[] */
 static struct unwind_tables *current;
 static size_t current_bytes;
@@ -61,19 +70,24 @@ static struct known *find_known(const struct object *o, uint64_t fingerprint)
     return NULL;
 }
 
-static void find_or_build(const struct object *o)
+/* Returns false when there was no memory for the object. It is not remembered then, so that a later rebuild
+ * tries it again. An object without usable frame information is remembered without a table, and its code is
+ * stepped over by frame pointer. */
+static bool find_or_build(const struct object *o)
 {
     uint64_t fingerprint = objects_fingerprint(o);
     struct known *k = find_known(o, fingerprint);
     if (k) {
         k->seen = true;
-        return;
+        return true;
     }
     struct known fresh = {.object = *o, .fingerprint = fingerprint, .seen = true};
-    (void)objects_build(o, &fresh.table,
-                        NULL); /* when that fails, its code is stepped over by frame pointer */
+    if (objects_build(o, &fresh.table, NULL) == ERR_LIMIT) return false;
     pages_buf_bytes(&known_objects, &fresh, sizeof fresh);
-    if (known_objects.failed) cfi_table_free(&fresh.table);
+    if (!known_objects.failed) return true;
+    known_objects.failed = false;
+    cfi_table_free(&fresh.table);
+    return false;
 }
 
 /* Makes the list to publish, sorted by address and without overlaps. */
@@ -103,7 +117,8 @@ static void note_status(const struct timespec *begin)
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
     unsigned generation = status_.generation;
-    status_ = (struct tables_status){.generation = generation};
+    status_ = (struct tables_status){
+        .generation = generation, .n_modules = n_refused, .n_without_rules = n_refused};
     status_.last_build_ms =
         (double)(end.tv_sec - begin->tv_sec) * 1e3 + (double)(end.tv_nsec - begin->tv_nsec) / 1e6;
     for (size_t i = 0; i < n_known(); i++) {
@@ -116,24 +131,43 @@ static void note_status(const struct timespec *begin)
     }
 }
 
+/* Finds or makes the table of every loaded object. Returns false, and leaves everything as it was, when there
+ * is no memory for the list of them. */
+static bool visit_objects(void)
+{
+    struct pages_buf list = {0};
+    counts = objects_list(&list);
+    has_counts = true;
+    bool has_list = !list.failed;
+    if (has_list) {
+        n_refused = 0;
+        for (size_t i = 0; i < n_known(); i++) known_at(i)->seen = false;
+        size_t n = list.size / sizeof(struct object);
+        for (size_t i = 0; i < n && i < MAX_OBJECTS; i++)
+            n_refused += !find_or_build((const struct object *)(const void *)list.data + i);
+    }
+    pages_buf_free(&list);
+    return has_list;
+}
+
+static void plan_retry(bool is_complete)
+{
+    must_retry = !is_complete;
+    retry_ms = is_complete               ? 0
+               : !retry_ms               ? FIRST_RETRY_MS
+               : retry_ms < MAX_RETRY_MS ? retry_ms * 2
+                                         : retry_ms;
+    retry_at = deadline_after_ms(retry_ms);
+}
+
 static void rebuild(void)
 {
     struct timespec begin;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    struct pages_buf list = {0};
-    known_objects.failed = false;
-    counts = objects_list(&list);
-    for (size_t i = 0; i < n_known(); i++) known_at(i)->seen = false;
-    size_t n = list.size / sizeof(struct object);
-    for (size_t i = 0; i < n && i < MAX_OBJECTS; i++)
-        find_or_build((const struct object *)(const void *)list.data + i);
-    bool has_all = !list.failed && !known_objects.failed;
-    pages_buf_free(&list);
-
     size_t bytes, old_bytes = current_bytes;
-    struct unwind_tables *made = make_list(&bytes), *old = current;
-    has_counts = made && has_all; /* without memory for all of it, the next refresh tries again */
-    if (!made) return;
+    struct unwind_tables *made = visit_objects() ? make_list(&bytes) : NULL, *old = current;
+    plan_retry(made && !n_refused);
+    if (!made) return; /* the old list stays */
     atomic_store(&unwind_published, (const struct unwind_tables *)made);
     current = made;
     current_bytes = bytes;
@@ -179,11 +213,13 @@ static void set_untabled_find(void)
     atomic_store(&untabled_find, atomic_load(&filter_was_seen) ? NULL : loader_find);
 }
 
-static void refresh_locked(void)
+static void refresh_locked(bool retry_now)
 {
     set_untabled_find();
     struct object_counts latest = objects_counts();
-    if (!has_counts || latest.n_added != counts.n_added || latest.n_removed != counts.n_removed) rebuild();
+    if (!has_counts || latest.n_added != counts.n_added || latest.n_removed != counts.n_removed ||
+        (must_retry && (retry_now || clock_now_ns() >= retry_at)))
+        rebuild();
 }
 
 void tables_wake_with(void (*wake_housekeeping)(void))
@@ -194,7 +230,7 @@ void tables_wake_with(void (*wake_housekeeping)(void))
 int tables_hold(struct err *err)
 {
     pthread_mutex_lock(&lock);
-    refresh_locked();
+    refresh_locked(true);
     int result = current ? 0 : err_set(err, ERR_LIMIT, "no memory for the unwind tables");
     bool is_first = !result && n_holders++ == 0;
     pthread_mutex_unlock(&lock);
@@ -218,7 +254,7 @@ bool tables_are_held(void)
 void tables_refresh(void)
 {
     if (pthread_mutex_trylock(&lock)) return; /* another thread is refreshing them */
-    if (n_holders) refresh_locked();
+    if (n_holders) refresh_locked(false);
     pthread_mutex_unlock(&lock);
 }
 
@@ -228,7 +264,7 @@ void tables_forked(void)
     n_holders = 0;
     known_objects =
         (struct pages_buf){0}; /* another thread may have been changing it; the published list is complete */
-    has_counts = false;
+    has_counts = must_retry = false;
     epoch_reset(&unwind_epoch);
 }
 

@@ -4,8 +4,9 @@
  * A profiler holds the tables (tables_hold, tables_release) for as long as its hooks or handlers may unwind.
  * While at least one holds them, new and unloaded objects (dlopen, dlclose) are looked for: by a running
  * capture every 20 ms, by the library's thread every 100 ms. Until a new object is noticed, its code is
- * looked up one address at a time (hot/untabled_code.h). Old tables are freed when no handler can still be
- * reading them.
+ * looked up one address at a time (hot/untabled_code.h). When the kernel refuses memory for a table, the next
+ * tables_hold tries again, and so does a look for changes after a second, then 2, 4 and up to 64 seconds. Old
+ * tables are freed when no handler can still be reading them.
  */
 #ifndef AGENT_UNWIND_TABLES_H
 #define AGENT_UNWIND_TABLES_H
@@ -37,7 +38,9 @@ void tables_filter_seen(void);
 void tables_forked(void); /* in the child of a fork */
 
 struct tables_status {
-    unsigned n_modules, n_without_rules, generation;
+    unsigned n_modules;       /* objects with code that the latest rebuild found */
+    unsigned n_without_rules; /* those without frame information, and those that had no memory for it */
+    unsigned generation;
     unsigned long n_rows, n_rules, n_bytes;
     double last_build_ms;
 };

@@ -1,16 +1,21 @@
 /* The kernel refuses the library its Nth mapping, for every N until a run makes fewer. Each run starts the
  * agent and takes one capture in a process of its own: it ends with an error or without one, never by a
- * signal, and the same works as soon as the kernel gives memory again.
+ * signal, and the same works as soon as the kernel gives memory again, with the unwind rules of a run that
+ * was refused nothing.
  *
  * All memory of the library comes from mmap and mremap in agent/host/pages.c. This program is linked with
  * --wrap for both, so only calls of the library are counted, and none of libc's own.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 
+#include "agent/hot/raw_clock.h"
+#include "agent/hot/unwind.h"
+#include "agent/unwind/tables.h"
 #include "procprof.h"
 
 #define NEEDS_PLAIN_STACKS
@@ -76,7 +81,17 @@ static int start_and_capture(const char *kind, const char *format)
     return status;
 }
 
-enum { FEWER_MAPS = 10, FAILED_LATER = 11, NO_SENTENCE = 12 };
+enum { FEWER_MAPS = 10, FAILED_LATER = 11, NO_SENTENCE = 12, FEWER_RULES = 13 };
+
+static struct tables_status *undisturbed; /* after a run that was refused nothing; children share it */
+
+static bool has_all_rules(void)
+{
+    struct tables_status status;
+    tables_status(&status);
+    return status.n_modules == undisturbed->n_modules && status.n_rows == undisturbed->n_rows &&
+           status.n_without_rules == undisturbed->n_without_rules;
+}
 
 __attribute__((noreturn)) static void run_child(const char *kind, const char *format, long refused)
 {
@@ -91,10 +106,16 @@ __attribute__((noreturn)) static void run_child(const char *kind, const char *fo
     atomic_store(&refused_map, 0);
     int later = start_and_capture(kind, format);
     if (later) printf("# %s, mapping %ld: then %s\n", kind, refused, pp_error_text());
+    if (!refused) tables_status(undisturbed);
+    bool has_rules = has_all_rules();
     fflush(stdout);
     atomic_store(&must_stop, true);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    _exit(later ? FAILED_LATER : !has_sentence ? NO_SENTENCE : fewer ? FEWER_MAPS : 0);
+    _exit(later           ? FAILED_LATER
+          : !has_sentence ? NO_SENTENCE
+          : !has_rules    ? FEWER_RULES
+          : fewer         ? FEWER_MAPS
+                          : 0);
 }
 
 /* Most of a run is waiting, so several go on at once. */
@@ -111,8 +132,20 @@ static bool is_last(pid_t child, const char *kind, long n)
     return false;
 }
 
+static void run_undisturbed(const char *kind, const char *format)
+{
+    undisturbed =
+        __real_mmap(NULL, sizeof *undisturbed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(undisturbed != MAP_FAILED);
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) run_child(kind, format, 0);
+    (void)is_last(child, kind, 0);
+}
+
 static void refuse_each(const char *kind, const char *format)
 {
+    run_undisturbed(kind, format);
     long n = 0;
     for (bool is_done = false; !is_done && n < 2000; n += AT_ONCE) {
         pid_t children[AT_ONCE];
@@ -146,6 +179,44 @@ TEST(heap)
 TEST(lock)
 {
     refuse_each("contention", "proto");
+}
+
+/* ---- the unwind tables */
+
+#define MAP_OF_A_TABLE 4 /* the first maps the list of objects */
+
+TEST(a_refused_table_is_built_later_but_not_on_every_tick)
+{
+    run_undisturbed("profile", "proto");
+    struct tables_status status;
+    atomic_store(&n_maps, 0);
+    atomic_store(&refused_map, MAP_OF_A_TABLE);
+    REQUIRE(tables_hold(NULL) == 0);
+    tables_status(&status);
+    CHECK_INT(status.n_without_rules, undisturbed->n_without_rules + 1);
+    long n_maps_of_hold = atomic_load(&n_maps);
+    for (int i = 0; i < 10; i++) tables_refresh();
+    CHECK_INT(atomic_load(&n_maps), n_maps_of_hold);
+    int64_t limit = clock_now_ns() + 20000000000;
+    while (!has_all_rules() && clock_now_ns() < limit) {
+        usleep(20000);
+        tables_refresh();
+    }
+    CHECK(has_all_rules());
+}
+
+TEST(without_memory_for_the_list_of_objects_the_old_tables_stay)
+{
+    REQUIRE(tables_hold(NULL) == 0);
+    const struct unwind_tables *old = atomic_load(&unwind_published);
+    CHECK(old->n_modules > 0);
+    REQUIRE(dlopen("libresolv.so.2", RTLD_NOW)); /* a library of glibc that this program does not need */
+    atomic_store(&refused_map, atomic_load(&n_maps) + 1);
+    tables_refresh();
+    CHECK(atomic_load(&unwind_published) == old);
+    uint32_t n_modules = old->n_modules;
+    REQUIRE(tables_hold(NULL) == 0);
+    CHECK_INT(atomic_load(&unwind_published)->n_modules, n_modules + 1);
 }
 
 TEST_MAIN()

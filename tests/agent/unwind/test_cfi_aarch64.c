@@ -165,4 +165,13 @@ TEST(the_link_register_is_believed_once)
     CHECK(!complete);
 }
 
+/* Only ERR_LIMIT makes the caller try again. */
+TEST(more_code_than_a_table_describes_is_not_a_lack_of_memory)
+{
+    uint8_t none[1] = {0};
+    struct cfi_section s = {.bytes = none, .n_bytes = sizeof none};
+    struct cfi_table made;
+    CHECK_INT(cfi_build(&s, CFI_AARCH64, CODE, CODE + ((uintptr_t)1 << 32), &made, NULL), ERR_UNSUPPORTED);
+}
+
 TEST_MAIN()
