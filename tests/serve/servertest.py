@@ -211,7 +211,7 @@ class Server:
 
     def wait_ports(self):
         ports = os.path.join(self.folder, "ports")
-        eventually(lambda: os.path.exists(ports) or self.process.poll() is not None, 30, "the start of the server")
+        eventually(lambda: os.path.exists(ports) or self.process.poll() is not None, 120, "the start of the server")
         if self.process.poll() is not None:
             raise AssertionError("the server ended: " + self.read_log()[-2000:])
         words = dict(w.split("=") for w in open(ports).read().split())
