@@ -1,4 +1,4 @@
-/* address_query.c - see query.h. */
+/* address_query.c - see address_query.h. */
 #include "symbol/dwarf/address_query.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static int by_address(const void *a_, const void *b_)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Large batches: a pass for each byte that differs. */
+/* A large batch is radix-sorted, with one pass for each byte in which the addresses differ. */
 void queries_sort(struct query *q, size_t n)
 {
     if (n < 256) {

@@ -1,5 +1,5 @@
-/* address_query.h - addresses that are looked up together, in order, with the place that the caller gave
- * them. */
+/* address_query.h - the addresses of one lookup. They are sorted by address, and each one keeps its index in
+ * the caller's array. */
 #ifndef SYMBOL_DWARF_ADDRESS_QUERY_H
 #define SYMBOL_DWARF_ADDRESS_QUERY_H
 
@@ -8,12 +8,13 @@
 
 struct query {
     uint64_t address;
-    uint32_t index;
+    uint32_t index; /* in the caller's array of addresses */
 };
 
-void queries_sort(struct query *queries, size_t n); /* by address; equal ones stay in order */
+/* Sorts the queries by address. Queries with equal addresses keep their order. */
+void queries_sort(struct query *queries, size_t n);
 
-/* How many addresses are below. */
+/* Returns how many of the n sorted queries have an address below the given one. */
 static inline size_t queries_below(const struct query *q, size_t n, uint64_t address)
 {
     size_t low = 0;

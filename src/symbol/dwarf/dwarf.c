@@ -1,4 +1,4 @@
-/* dwarf.c - see dwarf.h. Deals the addresses of a lookup out to units, and the units to workers. */
+/* dwarf.c - see dwarf.h. Assigns the addresses of a lookup to units, and the units to workers. */
 #include "symbol/dwarf/dwarf.h"
 
 #include <stdlib.h>
@@ -22,8 +22,9 @@ int dwarf_open(struct elf *elf, const struct debugfile_places *places, unsigned 
     d->places = *places;
     d->n_threads = n_threads ? n_threads : 1;
     d->names = names;
-    pthread_mutexattr_t
-        recursive; /* a unit's name may be in the alt file, which is opened under the same lock */
+    /* The lock is recursive because a thread that holds it may read a unit whose name is in the alt file, and
+     * opening the alt file takes the same lock. */
+    pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     lock_rank_init(&d->lock, LOCK_DWARF, &recursive);
@@ -118,7 +119,7 @@ static void work(void *context, size_t i, unsigned worker)
     unit_lookup(&l->workers[worker], b->unit, b->queries, b->n, l->hits);
 }
 
-struct owned { /* a query and the unit that it goes to */
+struct owned { /* indexes of a query and of the unit that has it */
     uint32_t unit, query;
 };
 
@@ -129,7 +130,8 @@ static int by_unit(const void *a_, const void *b_)
     return a->query < b->query ? -1 : a->query > b->query;
 }
 
-/* Groups the queries by unit (stable, so they stay sorted) and makes a batch of each group. */
+/* Groups the queries by unit and makes a batch of each group. Inside a group the queries stay sorted by
+ * address. */
 static void deal(struct lookup *l, const struct query *sorted, struct owned *owned, size_t n,
                  struct query *dealt)
 {
@@ -155,8 +157,8 @@ static void run_batches(struct lookup *l, unsigned n_threads)
     parallel_for(l->n_batches, n_threads, work, l);
 }
 
-/* A handful: as far as .debug_aranges tells where they are, only their units are touched. True when that was
- * all. */
+/* Looks up a handful of addresses with .debug_aranges, which avoids reading units that have none of them.
+ * Returns true if that answered all of them. */
 static bool lookup_few(struct lookup *l, const struct query *sorted, size_t n, struct query *dealt)
 {
     struct unit *units[FEW_ADDRESSES] = {0};
@@ -182,19 +184,20 @@ static bool lookup_few(struct lookup *l, const struct query *sorted, size_t n, s
     return all;
 }
 
-/* Lets go of the pages of a section, which the file still has. */
+/* Gives the pages of a mapped section back to the system. A later access reads them from the file again. */
 static void drop_pages(const struct elf *elf, struct span section)
 {
     const uint8_t *file = elf->file.data;
     if (!elf->file.mapped_bytes || section.p < file || section.p >= file + elf->file.len)
-        return; /* unpacked */
+        return; /* the section is not part of the mapping: it was unpacked */
     uintptr_t begin = ((uintptr_t)section.p + 4095) & ~(uintptr_t)4095,
               end = (uintptr_t)(section.p + section.n) & ~(uintptr_t)4095;
     if (end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-/* After a lookup of many addresses what comes next is text for them, which is large too, and refers to names
- * only. The process would have to let go of these pages anyway when it ends. */
+/* Gives back the pages that a lookup of many addresses read. The text that is written next is large too, and
+ * it needs only the names. This costs no extra time, because the process would have to give these pages back
+ * when it ends. */
 static void drop_walked_pages(const struct dwarf *d)
 {
     const struct dwarf_sections *s = &d->main->s;
@@ -218,7 +221,8 @@ void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct h
         dwarf_find_places(d);
         for (size_t i = 0; i < n; i++) {
             const struct hit *h = &hits[sorted[i].index];
-            if (h->scope || h->file) continue; /* a line, but no function: made up by the compiler */
+            /* An address with a line but no function is done too: the compiler generated its code. */
+            if (h->scope || h->file) continue;
             struct unit *u = dwarf_unit_at(d, sorted[i].address, round);
             if (u) owned[n_owned++] = (struct owned){(uint32_t)(u - d->main->units), (uint32_t)i};
         }
@@ -233,7 +237,7 @@ void dwarf_lookup(struct dwarf *d, const uint64_t *addresses, size_t n, struct h
         l.n_batches = 0;
         for (size_t i = 0; i < d->n_unplaced && n_left; i++)
             *VEC_PUSH(l.batches, l.n_batches, l.cap_batches) = (struct batch){d->unplaced[i], dealt, n_left};
-        run_batches(&l, 1); /* they share the addresses */
+        run_batches(&l, 1); /* one thread, because these batches share the same queries and hits */
     }
     if (n >= MANY_ADDRESSES) drop_walked_pages(d);
     for (unsigned i = 0; i < d->n_threads; i++) worker_free(&l.workers[i]);

@@ -1,5 +1,5 @@
-/* dwarf_abbrev.c - abbreviation tables, compiled: each says at once how long its entries are and where the
- * few attributes stand that every entry is asked for. */
+/* dwarf_abbrev.c - parses abbreviation tables. For each abbreviation it works out how long its entries are
+ * and at which offset they have the few attributes that the walk reads. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -23,8 +23,8 @@ static bool is_type_tag(uint64_t tag)
     }
 }
 
-/* Places of the attributes that the walk needs; quick only when all that are there stand in the fixed part.
- */
+/* Notes the offset of an attribute that the walk reads. Clears a->quick if low_pc, high_pc or ranges is not
+ * in the part of fixed size or has a form that extent_read does not expect. */
 static void note_place(const struct unit *u, struct abbrev *a, const struct abbrev_attr *attr, bool in_fixed,
                        uint32_t at)
 {

@@ -1,4 +1,4 @@
-/* dwarf_form.c - the ways a value is written in an entry, read through bounds. */
+/* dwarf_form.c - reads and skips the values of attributes in all their forms, with bounds checks. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -94,7 +94,7 @@ const uint8_t *form_skip(const struct unit *u, const uint8_t *p, const uint8_t *
         rd_varint(&r);
         break;
     default:
-        return NULL; /* a form of the future: its size is not known */
+        return NULL; /* the size of an unknown form is unknown too */
     }
     return r.bad ? NULL : r.p;
 }
@@ -108,7 +108,7 @@ const uint8_t *abbrev_skip_slow(const struct unit *u, const struct abbrevs *t, c
         switch (s->form) {
         case 0:
             return p;
-        case DW_FORM_string: /* short ones, mostly */
+        case DW_FORM_string: /* most are so short that a loop is quicker than a call */
             while (p < end && *p) p++;
             if (p++ >= end) return NULL;
             break;
@@ -191,7 +191,8 @@ void form_read(const struct unit *u, struct rd *r, const struct abbrev_attr *a, 
 const char *span_text(struct span s, uint64_t offset)
 {
     if (offset >= s.n) return NULL;
-    /* The last byte of a string section is a zero in every file that is not cut off; else look for one. */
+    /* In a complete file the section ends with a zero byte, which ends every string. Only in a truncated file
+     * must the end of this string be searched for. */
     if (s.p[s.n - 1] != 0 && !memchr(s.p + offset, 0, s.n - (size_t)offset)) return NULL;
     return (const char *)s.p + offset;
 }

@@ -1,8 +1,7 @@
 /* dwarf_line.c - line programs: which file and line an instruction came from.
  *
- * The program is run once, from the first opcode to the last, whatever is asked for; rows are not kept. The
- * addresses that are looked for are sorted, so that in each sequence one comparison a row tells whether it is
- * of interest.
+ * A lookup runs the program from the first opcode until all its addresses are found, and keeps no other rows.
+ * Its addresses are sorted, so that one comparison per row decides whether the row covers one of them.
  */
 #include <string.h>
 
@@ -35,7 +34,7 @@ static bool read_entries(struct unit *u, struct rd *r, struct arena *memory, str
     struct entry_format formats[MAX_FORMATS];
     size_t n_formats = read_formats(r, formats);
     uint64_t n = rd_varint(r);
-    /* An entry of no bytes at all would be one of nothing. */
+    /* Each entry has at least one byte, so that n cannot be larger than the bytes that are left. */
     if (r->bad || n > MAX_FILES || (n && (!n_formats || n > rd_left(r)))) return false;
     struct file_entry *files = arena_array(memory, (size_t)n + 1, sizeof *files);
     for (size_t i = 0; i < n; i++) {
@@ -64,7 +63,7 @@ static bool read_tables_5(struct unit *u, struct rd *r, struct line_table *t, st
     return read_entries(u, r, memory, &t->files, &t->n_files);
 }
 
-/* Before DWARF 5 both lists count from one; entry 0 is what the unit says. */
+/* Before DWARF 5 both lists start with index 1. Entry 0 is filled with the unit's own folder and name. */
 static bool read_tables_old(struct unit *u, struct rd *r, struct line_table *t, struct arena *memory)
 {
     size_t cap = 16, n = 1;
@@ -108,7 +107,7 @@ bool line_table_parse(struct unit *u, struct line_table *t, struct arena *memory
     struct span s = u->file->s.line;
     struct rd r = rd_over(s.p, s.n);
     rd_skip(&r, u->root.line);
-    /* The header's own size class and version count for it, not the unit's. */
+    /* A line table may be 32-bit DWARF in a 64-bit unit or the reverse, so that its own size class counts. */
     struct unit as = *u;
     as.offset_bytes = 4;
     uint64_t length = rd_u32(&r);
@@ -130,7 +129,7 @@ bool line_table_parse(struct unit *u, struct line_table *t, struct arena *memory
     if (r.bad || header_bytes > rd_left(&r)) return false;
     t->program = r.p + header_bytes;
     t->min_instruction = rd_u8(&r);
-    if (t->version >= 4) rd_u8(&r); /* operations an instruction: one, on machines of today */
+    if (t->version >= 4) rd_u8(&r); /* operations per instruction: 1, except on VLIW machines */
     rd_u8(&r);                      /* default_is_stmt */
     t->line_base = (int8_t)rd_u8(&r);
     t->line_range = rd_u8(&r);
@@ -148,7 +147,7 @@ const char *line_file_path(struct unit *u, struct line_table *t, uint64_t file, 
     if (f->path) return f->path;
     if (!f->name) return NULL;
     const char *dir = f->dir < t->n_dirs ? t->dirs[f->dir] : NULL, *base = u->root.dir;
-    bool first_dir = f->dir == 0; /* is the unit's own folder */
+    bool first_dir = f->dir == 0; /* the unit's own folder */
     if (f->name[0] == '/')
         f->path = f->name;
     else if (!dir || !*dir)
@@ -162,16 +161,16 @@ const char *line_file_path(struct unit *u, struct line_table *t, uint64_t file, 
 
 /* ---- program ---- */
 
-struct sink { /* who gets the rows: the sorted addresses of a lookup, or a list of all */
+struct sink { /* what receives the rows: the sorted queries of a lookup, or the list of all rows */
     const struct query *queries;
     size_t n, n_left;
     struct line_row *rows;
     uint8_t *found;
     struct line_rows *all;
     uint64_t code_min;
-    /* of the sequence */
-    size_t cursor;
-    uint64_t want; /* the next address looked for */
+    /* State of the current sequence: */
+    size_t cursor; /* index of the next query */
+    uint64_t want; /* its address */
     struct line_row last;
     bool started;
 };
@@ -183,6 +182,7 @@ static void start_sequence(struct sink *k, uint64_t address)
     k->want = k->cursor < k->n ? k->queries[k->cursor].address : UINT64_MAX;
 }
 
+/* Gives the last row to all queries below the address until, where the next row starts. */
 static __attribute__((noinline)) void answer(struct sink *k, uint64_t until)
 {
     while (k->want < until) {
@@ -217,14 +217,15 @@ static inline __attribute__((always_inline)) void emit(struct sink *k, const str
     if (ends) k->started = false;
 }
 
-/* At the end of a sequence: is there anything left to look for? */
+/* Returns true if every query has its row, so that the program need not run on. */
 static bool is_done(const struct sink *k, const bool all)
 {
     return !all && !k->n_left;
 }
 
-/* The opcodes that nearly all of a program is made of, with operands of one or two bytes, while addresses
- * only grow. Returns at the first other one, or when all is found. Everything is in registers here. */
+/* Runs the opcodes that make up nearly all of a program, with operands of one or two bytes, while addresses
+ * only grow. Returns at the first other opcode, or when all queries have their rows. The state is in local
+ * variables so that the compiler can keep it in registers. */
 static __attribute__((noinline)) const uint8_t *run_quick(const struct line_table *t, struct sink *k,
                                                           const uint8_t *p, const uint8_t *end,
                                                           const uint16_t *address_step,
@@ -327,7 +328,7 @@ static inline __attribute__((always_inline)) void run(const struct line_table *t
                 row = (struct line_row){.file = (uint32_t)first_file, .line = 1};
             } else if (extended == DW_LNE_set_address) {
                 row.address = rd_left(&x) >= 8 ? rd_u64(&x) : rd_u32(&x);
-                if (row.address >= top - 15) row.address = 0; /* dropped by the linker */
+                if (row.address >= top - 15) row.address = 0; /* code that the linker dropped */
             } else if (extended == DW_LNE_set_discriminator) {
                 row.discriminator = (uint32_t)rd_varint(&x);
             }
@@ -360,7 +361,7 @@ static inline __attribute__((always_inline)) void run(const struct line_table *t
         case DW_LNS_set_prologue_end:
         case DW_LNS_set_epilogue_begin:
             break;
-        default: /* set_isa, and what we do not know */
+        default: /* set_isa and unknown opcodes */
             for (unsigned i = 0; i < t->lengths[op]; i++) rd_varint(&r);
         }
     }

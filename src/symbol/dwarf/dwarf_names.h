@@ -1,4 +1,4 @@
-/* dwarf_names.h - the numbers of the DWARF standard (and GNU's additions) that we look at. Private to
+/* dwarf_names.h - the constants of the DWARF standard and of GNU's additions that the reader uses. Private to
  * dwarf_*.c. */
 #ifndef SYMBOL_DWARF_DWARF_NAMES_H
 #define SYMBOL_DWARF_DWARF_NAMES_H

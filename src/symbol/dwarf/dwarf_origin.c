@@ -1,12 +1,12 @@
-/* dwarf_origin.c - what a function is called: told where it is declared, which may be several references
- * away, in another unit or in the file that dwz made. */
+/* dwarf_origin.c - finds the names of a function. They are in the entry of its declaration, which may be
+ * several references away, in another unit or in the file that dwz made. */
 #include <string.h>
 
 #include "symbol/dwarf/dwarf_int.h"
 
 enum { MAX_HOPS = 16 };
 
-/* Moves *u and *offset to where a reference points. */
+/* Moves *u and *offset to the entry that a reference points to. Returns false if there is none. */
 static bool follow(struct unit **u, uint64_t *offset, const struct value *v)
 {
     struct dwarf_file *f = (*u)->file;
@@ -31,7 +31,7 @@ static bool follow(struct unit **u, uint64_t *offset, const struct value *v)
         }
         break;
     default:
-        return false; /* a type's signature never leads to a function */
+        return false; /* the signature of a type never refers to a function */
     }
     *u = file_unit_at(f, v->u);
     *offset = v->u;

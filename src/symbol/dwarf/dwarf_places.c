@@ -1,7 +1,7 @@
 /* dwarf_places.c - which unit has the code at an address.
  *
- * .debug_aranges tells without a look into any unit; units that it does not list tell it in their first
- * entry; those that say nothing at all are asked last.
+ * .debug_aranges lists the addresses of many units, so that these units need not be read. Other units have
+ * their addresses in their first entry. A lookup tries units without any addresses last.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void add(struct place_list *list, const struct unit *u, uint64_t low, uin
 {
     if (!range_is_code(u, low, high)) return;
     uint32_t unit = (uint32_t)(u - u->file->units);
-    /* Neighbours are often one piece. */
+    /* Ranges of one unit often adjoin, and become one place then. */
     struct place *last = list->n ? &list->items[list->n - 1] : NULL;
     if (last && last->unit == unit && last->high == low)
         last->high = high;
@@ -26,7 +26,7 @@ static void add(struct place_list *list, const struct unit *u, uint64_t low, uin
         *VEC_PUSH(list->items, list->n, list->cap) = (struct place){.low = low, .high = high, .unit = unit};
 }
 
-/* Calls use(context, where its unit starts, low, high) for each entry of .debug_aranges. */
+/* Calls use(context, offset of the unit, low, high) for each entry of .debug_aranges. */
 static void each_arange(const struct dwarf_file *f, void (*use)(void *, uint64_t, uint64_t, uint64_t),
                         void *context)
 {
@@ -68,7 +68,7 @@ static void each_arange(const struct dwarf_file *f, void (*use)(void *, uint64_t
 
 struct all {
     struct dwarf_file *file;
-    struct unit *unit; /* of the last entry */
+    struct unit *unit; /* the unit of the previous entry */
     struct place_list *list;
 };
 
@@ -99,8 +99,9 @@ static void find_few(void *context, uint64_t unit_offset, uint64_t low, uint64_t
             few->offsets_plus_1[i] = unit_offset + 1;
 }
 
-/* Reads the unit without a look at those before it. What is told of its place may be wrong: it must at least
- * begin as units with code do. */
+/* Reads the unit at offset without reading the units before it. The offset comes from .debug_aranges and may
+ * be wrong. Returns NULL if there is no unit at offset or if its first entry is not that of a unit with code.
+ */
 static struct unit *lone_unit(struct dwarf *d, uint64_t offset)
 {
     struct dwarf_file *f = d->main;
@@ -131,7 +132,7 @@ static int by_low(const void *a_, const void *b_)
 {
     const struct place *a = a_, *b = b_;
     if (a->low != b->low) return a->low < b->low ? -1 : 1;
-    if (a->high != b->high) return a->high > b->high ? -1 : 1; /* the outer one first */
+    if (a->high != b->high) return a->high > b->high ? -1 : 1; /* the longer range first */
     return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
@@ -151,7 +152,8 @@ void dwarf_find_places(struct dwarf *d)
     size_t cap_unplaced = 0;
     dwarf_file_units(f);
     each_arange(f, add_arange, &(struct all){.file = f, .list = &list});
-    /* For all units together: each entry has two bytes or more, so that those of real files fit. */
+    /* The budget is for all units together. It is as many entries as the sections have bytes. Each entry has
+     * at least one byte, so that every undamaged file stays below it. */
     struct range_list ranges = {.budget = f->s.ranges.n + f->s.rnglists.n + (1 << 16)};
     for (size_t i = 0; i < f->n_units; i++) {
         struct unit *u = &f->units[i];
@@ -164,8 +166,8 @@ void dwarf_find_places(struct dwarf *d)
         } else if (u->root.has_low && u->root.has_high) {
             add(&list, u, u->root.low, u->root.high);
         }
-        bool told = u->root.has_ranges || u->root.has_high;
-        if (list.n == before && !told && u->root.has_line)
+        bool has_addresses = u->root.has_ranges || u->root.has_high;
+        if (list.n == before && !has_addresses && u->root.has_line)
             *VEC_PUSH(d->unplaced, d->n_unplaced, cap_unplaced) = u;
     }
     mem_free(ranges.items);

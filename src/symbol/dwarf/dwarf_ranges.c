@@ -4,7 +4,8 @@
 #include "base/mem.h"
 #include "symbol/dwarf/dwarf_int.h"
 
-/* Code that the linker dropped stays described, at address 0 or at the highest ones. */
+/* The debug information of code that the linker dropped stays in the file. Its addresses are near 0 or are
+ * the highest ones. */
 bool range_is_code(const struct unit *u, uint64_t low, uint64_t high)
 {
     const struct unit *holder = u->skeleton ? u->skeleton : u;
@@ -91,7 +92,7 @@ void ranges_read(struct unit *u, uint64_t offset, bool is_index, struct range_li
     const struct unit *holder = u->skeleton ? u->skeleton : u;
     uint64_t base = holder->root.has_low ? holder->root.low : 0;
     if (u->version < 5) {
-        if (u->skeleton) offset += holder->root.ranges_base; /* GNU split: lists stay in the program */
+        if (u->skeleton) offset += holder->root.ranges_base; /* a GNU split unit's lists are in the program */
         struct span s = holder->file->s.ranges;
         struct rd r = rd_over(s.p, s.n);
         rd_skip(&r, offset);

@@ -1,5 +1,5 @@
-/* dwarf_split.c - the other half of a split unit: in a .dwo file of its own, or in a .dwp package beside the
- * program. */
+/* dwarf_split.c - finds the split unit of a skeleton, in a .dwo file of its own or in a .dwp package beside
+ * the program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "symbol/dwarf/dwarf_int.h"
 
-struct contribution { /* where the parts of one unit stand in a package */
+struct contribution { /* offsets of one unit's parts in the sections of a package */
     uint64_t info, abbrev, str_offsets, rnglists, line;
 };
 
@@ -35,7 +35,8 @@ static struct dwarf_file *open_package(struct dwarf *d)
     return d->dwp;
 }
 
-/* The index of a package: a hash table of ids, then a table of offsets with a column for each section. */
+/* Finds the unit with this id in the index of a package. The index is a hash table of ids, followed by a
+ * table of offsets with one column for each section. Returns false if the package does not have the unit. */
 static bool find_in_package(const struct dwarf_file *f, uint64_t id, struct contribution *ret)
 {
     struct rd r = rd_over(f->s.cu_index.p, f->s.cu_index.n);
@@ -80,6 +81,8 @@ static bool find_in_package(const struct dwarf_file *f, uint64_t id, struct cont
     return ret->info != UINT64_MAX;
 }
 
+/* Opens the .dwo file of a skeleton. It tries the path in the unit, the program's folder, and the user's
+ * folders. */
 static struct elf *open_loose(struct dwarf *d, const struct unit *u)
 {
     const char *name = u->root.dwo_name, *dir = u->root.dir;
@@ -105,7 +108,7 @@ static struct unit *adopt(struct dwarf_file *f, struct unit *skeleton, const str
     memcpy(u, found, sizeof *u);
     u->skeleton = skeleton;
     u->abbrev_offset += at->abbrev;
-    /* Tables of version 5 start with a header; GNU's of version 4 do not. */
+    /* The tables of DWARF 5 start with a header, the tables of GNU's version 4 do not. */
     u->root.str_offsets_base = at->str_offsets + (u->version >= 5 ? (u->offset_bytes == 8 ? 16 : 8) : 0);
     u->root.rnglists_base = at->rnglists + (u->offset_bytes == 8 ? 20 : 12);
     return u;

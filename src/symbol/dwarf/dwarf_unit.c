@@ -1,4 +1,4 @@
-/* dwarf_unit.c - the sections of a file, its units, and what their first entries tell. */
+/* dwarf_unit.c - reads the sections of a file, its units, and their first entries. */
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,8 @@ static uint64_t lowest_code(const struct elf *elf)
 
 /* ---- units ---- */
 
-/* Reads the header at offset. False at the end or when the rest cannot be made sense of. */
+/* Reads the header at offset. Returns false at the end of the section, or if the header's length is wrong, so
+ * that the next unit cannot be found. */
 static bool read_header(struct dwarf_file *f, uint64_t offset, struct unit *u)
 {
     struct rd r = rd_over(f->s.info.p, f->s.info.n);
@@ -116,7 +117,7 @@ static bool read_header(struct dwarf_file *f, uint64_t offset, struct unit *u)
     }
     u->first_entry = (uint64_t)(r.p - f->s.info.p);
     if (r.bad || u->version < 2 || u->version > 5 || (u->address_bytes != 4 && u->address_bytes != 8))
-        u->root_state = 2; /* not ours, but what follows may be */
+        u->root_state = 2; /* this unit cannot be read, but the units behind it may be readable */
     return true;
 }
 
@@ -151,7 +152,8 @@ struct unit *file_unit_starting(struct dwarf_file *f, uint64_t info_offset)
 
 struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset)
 {
-    /* Listed already, but for a handful of addresses, which one thread looks up. */
+    /* The units are listed already, except in a lookup of a handful of addresses. Such a lookup runs in one
+     * thread, so that listing them here needs no lock. */
     if (f == f->dwarf->main) dwarf_file_units(f);
     size_t n = units_up_to(f, info_offset);
     if (!n) return NULL;
@@ -161,7 +163,9 @@ struct unit *file_unit_at(struct dwarf_file *f, uint64_t info_offset)
 
 /* ---- the first entry ---- */
 
-/* Tables are parsed outside of the lock; when two threads did the same one, the second copy is dropped. */
+/* Returns the abbreviation table of a unit, which other units may share, or NULL. Several threads may look
+ * for the same table. They parse it without the lock, so that nothing waits for a long table. Under the lock,
+ * the first thread adds its copy to the file; a later thread finds that copy and drops its own. */
 static struct abbrevs *find_table(struct unit *u)
 {
     struct dwarf_file *f = u->file;
@@ -205,7 +209,7 @@ static bool is_constant(uint16_t form)
 static bool is_named_by_symbols(uint64_t language)
 {
     switch (language) {
-    case 0x31: /* assemblers write an entry for each of several names of a place */
+    case 0x31: /* assemblers write one entry for each name of an address */
     case 0x8001:
     case 0x04: /* C++, in its versions */
     case 0x1a:
@@ -299,6 +303,9 @@ static bool read_root(struct unit *u)
     return true;
 }
 
+/* Several threads may read the root of the same unit. Each thread reads it into a copy without the lock.
+ * Under the lock, the first thread stores its copy in *u and then sets root_state with release order. A
+ * thread that loads root_state with acquire order and finds it set therefore sees the complete root. */
 bool unit_root(struct unit *u)
 {
     int state = atomic_load_explicit(&u->root_state, memory_order_acquire);
@@ -362,7 +369,8 @@ struct dwarf_file *dwarf_file_open(struct dwarf *d, struct elf *elf, bool owns, 
 {
     struct dwarf_file *f = file_new(d, elf, owns, is_split);
     if (dwarf_file_sections(f, d->n_threads, err) && f->s.info.n && f->s.abbrev.n) {
-        f->abbrev_budget = 16 * (uint64_t)f->s.abbrev.n; /* units may share tables, and differ in sizes */
+        /* A table is parsed once for each combination of sizes of the units that share it. */
+        f->abbrev_budget = 16 * (uint64_t)f->s.abbrev.n;
         return f;
     }
     if (err && !err->code) err_set(err, ERR_NOT_FOUND, "%s: no debug information", elf->path);

@@ -1,14 +1,14 @@
-/* dwarf_walk.c - one pass over the entries of a unit, with the addresses that are looked for in hand.
+/* dwarf_walk.c - finds the functions and inlined calls of some addresses in one pass over a unit's entries.
  *
- * Outside of functions entries are only stepped over, and types are jumped over when they tell where they
- * end. A function that has none of the addresses is jumped over too. Inside of one that has, each inlined
- * call takes those addresses from its caller that its ranges hold; one that takes none is jumped over. What
- * remains is a few bytes of each function, read once.
+ * Outside functions the pass steps over entries one by one. It jumps over a type with all its children if the
+ * type has a sibling attribute, and likewise over a function that has none of the addresses. Inside a
+ * function that has some, each inlined call takes from its caller the addresses that are in its ranges; the
+ * pass jumps over a call that takes none. So the pass reads only a few bytes of each function, and reads them
+ * once.
  *
- * Jumping may miss functions that stand inside of types or of other functions (members of local classes).
- * When addresses are left over after the pass, it is made once more without jumps, for those addresses only.
- * When there are but a few of them, namespaces are jumped over at first too: most compilers put functions
- * behind them.
+ * Jumps may miss functions inside types or inside other functions (members of local classes). If addresses
+ * are left over, the pass runs again without jumps, for these addresses only. If the lookup has only a few
+ * addresses, the first pass jumps over namespaces too, because most compilers put functions behind them.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ enum { FEW_QUERIES = 8, LONG_UNIT_BYTES = 1 << 20 };
 
 #define DAMAGED_ENTRIES "entries of a unit in .debug_info cannot be read"
 
-/* ---- what an entry tells ---- */
+/* ---- attributes of an entry ---- */
 
 bool extent_slow(const struct walk *k, const struct abbrev *a, const uint8_t *p, struct extent *x)
 {
@@ -114,10 +114,10 @@ struct known_origin find_function(struct walk *k, uint64_t info_offset, uint64_t
     struct known_origin o = *find_origin(k, info_offset);
     struct dwarf *d = k->w->dwarf;
     if (!d->symbol_at) return o;
-    bool should_have_more =
-        o.is_plain && k->u->root.is_named_by_symbols; /* static functions often have no linkage name */
+    /* Static functions often have no linkage name although their language has them. */
+    bool lacks_linkage_name = o.is_plain && k->u->root.is_named_by_symbols;
     const char *symbol =
-        d->symbol_at(d->symbol_context, low, should_have_more ? NULL : o.origin.linkage_name);
+        d->symbol_at(d->symbol_context, low, lacks_linkage_name ? NULL : o.origin.linkage_name);
     if (!symbol) return o;
     o.origin.linkage_name = symbol;
     o.function = d->names ? names_demangle(d->names, symbol) : symbol;
@@ -135,7 +135,9 @@ void call_read(const struct walk *k, const struct abbrev *a, const uint8_t *entr
         form_read(k->u, &r, attr, &v);
         if (r.bad) return;
         switch (attr->at) {
-        case DW_AT_abstract_origin: /* most are named by an entry of the same unit: known by its place */
+        /* Most origins are in the same unit. Their names are then found once for all calls. For any other
+         * origin find_origin starts at the call's own entry and follows the reference. */
+        case DW_AT_abstract_origin:
             if (v.form == DW_FORM_ref4 && v.u < k->u->end - k->u->offset &&
                 k->u->offset + v.u >= k->u->first_entry)
                 c->origin = k->u->offset + v.u;
@@ -177,16 +179,17 @@ static const struct scope *new_scope(struct walk *k, const struct abbrev *a, con
 
 /* ---- addresses ---- */
 
-struct take { /* an entry that takes addresses from the one around it */
+struct take { /* an entry that takes addresses from the entry around it */
     const struct abbrev *abbrev;
     const uint8_t *entry, *attrs;
-    const struct scope *from; /* who has them now; NULL: nobody */
-    const struct scope *parent;
-    const struct scope *scope; /* the entry's own; made when it takes its first */
-    uint64_t low;              /* where its code starts */
-    uint32_t first, end;       /* of what it took */
+    const struct scope *from;   /* the scope that has the addresses so far; NULL: none has them */
+    const struct scope *parent; /* of the entry's scope */
+    const struct scope *scope;  /* the entry's own; NULL until it takes its first address */
+    uint64_t low;               /* where its code starts */
+    uint32_t first, end;        /* the range of queries that contains all it took */
 };
 
+/* Gives the entry those queries of the level around it that are between low and high. */
 static void take_range(struct walk *k, const struct level *around, struct take *t, uint64_t low,
                        uint64_t high)
 {
@@ -234,8 +237,8 @@ static struct level *push_level(struct worker *w, size_t depth)
     return &w->levels[depth];
 }
 
-/* Inside of a function that has some of the addresses. Returns where it ends, NULL when the unit is damaged.
- */
+/* Walks through the children of a function that has some of the addresses. Returns the first byte behind the
+ * function, or NULL if the unit is damaged. */
 static const uint8_t *walk_inside(struct walk *k, const uint8_t *p, struct level function)
 {
     const struct level everything = {.end = (uint32_t)k->n_queries};
@@ -367,7 +370,8 @@ static void find_scopes(struct walk *k)
     }
 }
 
-/* The entries and the line program of a unit know nothing of each other. */
+/* Does one half of a unit's lookup: half 0 reads the entries, half 1 runs the line program. Two threads may
+ * run the two halves at the same time, because the halves write to different parts of the worker. */
 static void find_half(void *context, size_t half, unsigned worker)
 {
     (void)worker;
@@ -410,7 +414,7 @@ void unit_lookup(struct worker *w, struct unit *u, const struct query *queries, 
 
 void worker_init(struct worker *w, struct dwarf *d, struct arena *memory)
 {
-    enum { PASSES = 16, LEAST = 1 << 26 }; /* far more than files that compilers made need */
+    enum { PASSES = 16, LEAST = 1 << 26 }; /* far more than any file from a compiler needs */
     const struct dwarf_sections *s = &d->main->s;
     *w = (struct worker){.dwarf = d, .memory = memory};
     w->ranges.budget = LEAST + PASSES * (uint64_t)(s->ranges.n + s->rnglists.n);

@@ -1,7 +1,8 @@
-/* scope.h - what a lookup finds, before it is turned into frames: the innermost function or inlined call, and
- * the line.
+/* scope.h - the result of a lookup before it becomes frames: the innermost function or inlined call, and the
+ * line.
  *
- * Scopes form chains (inlined call -> the one it was inlined into -> ... -> function); addresses share them.
+ * Scopes form chains: an inlined call points to the call that it was inlined into, and so on, up to the
+ * function. Several addresses may share a scope.
  */
 #ifndef SYMBOL_DWARF_SCOPE_H
 #define SYMBOL_DWARF_SCOPE_H
@@ -9,18 +10,18 @@
 #include <stdint.h>
 
 struct scope {
-    const struct scope *parent;          /* the function this was inlined into; NULL: a function of its own */
+    const struct scope *parent;          /* the scope this was inlined into; NULL: it was not inlined */
     const char *function, *linkage_name; /* NULL when unknown */
     const char *call_file;               /* where the parent calls it; NULL when unknown or no parent */
     uint32_t call_line, call_column;
-    uint32_t start_line;
+    uint32_t start_line; /* where the function is declared; 0: unknown */
 };
 
-struct hit { /* all zero: nothing known */
+struct hit { /* all zero: nothing is known about the address */
     const struct scope *scope;
     const char *file;
     uint32_t line, column;
-    uint32_t discriminator; /* which of several blocks of that line; 0: not told */
+    uint32_t discriminator; /* which of several blocks of that line; 0: unknown */
 };
 
 #endif

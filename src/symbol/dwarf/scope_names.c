@@ -1,5 +1,6 @@
-/* scope_names.c - see names.h. Sharded by key, so that workers seldom meet; a name is worked out under its
- * shard's lock, hence once. */
+/* scope_names.c - see scope_names.h. All workers of a lookup share the table. It is split into shards by key,
+ * each with its own lock, so that two workers seldom wait for each other. A worker holds the shard's lock
+ * while it demangles a name, so that each name is demangled only once. */
 #include "symbol/dwarf/scope_names.h"
 
 #include <pthread.h>
