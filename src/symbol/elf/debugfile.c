@@ -1,5 +1,5 @@
-/* debugfile.c - see debugfile.h. The order is that of gdb: build id first (it cannot be wrong), then the link
- * by name. */
+/* debugfile.c - see debugfile.h. The search has the order of gdb: first by build id, which identifies the
+ * file reliably, then by the name in the link. */
 #include "symbol/elf/debugfile.h"
 
 #include <libdeflate.h>
@@ -25,8 +25,8 @@ bool debugfile_has_dwarf(const struct elf *elf)
            elf_find(elf, ".zdebug_line");
 }
 
-/* Opens path when it exists; keeps it when it is the build that is wanted (any, when build_id is ""). Takes
- * the path over. */
+/* Opens path and frees it. Returns NULL if there is no such file, if its build id differs from build_id (""
+ * accepts any), or if want_debug is true and it has no debug sections. */
 static struct elf *try_open(char *path, const char *build_id, bool want_debug)
 {
     struct elf *elf = NULL;
@@ -63,7 +63,8 @@ struct elf *debugfile_by_build_id(const struct debugfile_places *places, const c
     return elf;
 }
 
-/* The name in .gnu_debuglink, and the CRC-32 behind it (aligned to four). NULL when there is none. */
+/* Returns the name in .gnu_debuglink, or NULL if there is none. *ret_crc is the CRC-32 behind the name, which
+ * is aligned to four bytes. */
 static const char *read_debuglink(const struct elf *elf, uint32_t *ret_crc)
 {
     struct elf_section *s = elf_find(elf, ".gnu_debuglink");
@@ -82,7 +83,7 @@ static struct elf *try_link(char *path, const struct elf *of, uint32_t crc)
 {
     struct elf *elf = try_open(path, "", true);
     if (!elf) return NULL;
-    /* Equal build ids are as good as the checksum, and the file need not be read for them. */
+    /* Equal build ids are as good as a checksum, and comparing them does not read the whole file. */
     bool fits = of->build_id[0] && elf->build_id[0]
                     ? !strcmp(of->build_id, elf->build_id)
                     : libdeflate_crc32(0, elf->file.data, elf->file.len) == crc;
@@ -116,7 +117,8 @@ static struct elf *find_by_link(const struct elf *elf, const struct debugfile_pl
     return found;
 }
 
-/* A tree of programs and debug files that was copied as a whole has .build-id beside the program. */
+/* Looks in the folder .build-id beside the program, where it is if a whole tree of programs and debug files
+ * was copied. */
 static struct elf *find_beside(const struct elf *elf)
 {
     char *folder = path_folder(elf->path);

@@ -1,8 +1,9 @@
 /* debuginfod.c - see debuginfod.h.
  *
- * Cache layout as of elfutils' client, so that files are shared with gdb, perf and the rest:
+ * The cache has the layout of elfutils' client, so that gdb, perf and other tools share its files:
  *   $DEBUGINFOD_CACHE_PATH or $XDG_CACHE_HOME/debuginfod_client or ~/.cache/debuginfod_client
- *   CACHE/BUILDID/debuginfo; an empty file there means "no server had it" and is believed for ten minutes.
+ *   CACHE/BUILDID/debuginfo
+ * An empty file means that no server had the file. It is valid for ten minutes.
  */
 #include "symbol/elf/debuginfod.h"
 
@@ -32,7 +33,8 @@ static char *cache_dir(void)
     return NULL;
 }
 
-/* Loaded when it is needed: with all that it brings along, it takes longer to load than most lookups take. */
+/* libcurl is loaded at the first download. With the libraries that it needs, loading it takes longer than
+ * most lookups. */
 static struct {
     CURLcode (*global_init)(long);
     CURL *(*easy_init)(void);
@@ -63,7 +65,7 @@ static long timeout_s(void)
     return seconds > 0 ? seconds : DEFAULT_TIMEOUT_S;
 }
 
-/* 1: got it; 0: the server does not have it; -1: it could not be asked. */
+/* Returns 1 if the file was downloaded, 0 if the server does not have it, -1 if the server did not answer. */
 static int download(const char *url, FILE *to)
 {
     CURL *curl = lib.loaded ? lib.easy_init() : NULL;
@@ -75,7 +77,8 @@ static int download(const char *url, FILE *to)
     lib.easy_setopt(curl, CURLOPT_MAXREDIRS, 8L);
     lib.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     lib.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    /* Time-limited by progress: a large file may take long, a silent server may not. */
+    /* The limit is on speed instead of total time, because a large file may take long. Below 100 KiB/s for
+     * the whole timeout, the download stops. */
     lib.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, timeout_s() < 10 ? timeout_s() : 10L);
     lib.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 100L * 1024);
     lib.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, timeout_s());

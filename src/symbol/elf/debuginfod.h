@@ -1,11 +1,12 @@
-/* debuginfod.h - debug files from the servers named in DEBUGINFOD_URLS, kept in the same cache folder as
- * other clients use. */
+/* debuginfod.h - fetches debug files from the servers in DEBUGINFOD_URLS. The files are kept in the cache
+ * folder that other debuginfod clients use too. */
 #ifndef SYMBOL_ELF_DEBUGINFOD_H
 #define SYMBOL_ELF_DEBUGINFOD_H
 
-/* kind: "debuginfo" or "executable". The path of the file in the cache (mem_free), or NULL when no server is
- * set, has it, or answers in time (DEBUGINFOD_TIMEOUT seconds, default 90; a server that said no is not asked
- * again for ten minutes). */
+/* Returns the path of the file in the cache, downloading it first if needed. kind is "debuginfo" or
+ * "executable". The caller frees the path with mem_free. Returns NULL if no server is set, no server has the
+ * file, or the download is too slow for DEBUGINFOD_TIMEOUT seconds (default 90). If the servers do not have a
+ * file, they are not asked for it again for ten minutes. */
 char *debuginfod_fetch(const char *build_id_hex, const char *kind);
 
 #endif

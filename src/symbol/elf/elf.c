@@ -1,5 +1,5 @@
-/* elf.c - see elf.h. Both classes are turned into one set of structs, so nothing behind this file knows of 32
- * bits. */
+/* elf.c - see elf.h. Files of 32 and 64 bits fill the same structs, so that other code need not tell them
+ * apart, except to read symbols and compression headers. */
 #include "symbol/elf/elf.h"
 
 #include <elf.h>
@@ -53,7 +53,7 @@ static int read_sections(struct elf *elf, uint64_t offset, uint64_t count, uint3
     read_section(&r, elf->is_64, &first, &name);
     if (r.bad)
         return err_set(err, ERR_INPUT, "%s: the section table lies outside the file (truncated?)", elf->path);
-    if (count == 0) count = first.size_bytes; /* more than 65,279 sections: the number is in section 0 */
+    if (count == 0) count = first.size_bytes; /* with more than 65,279 sections, section 0 has the count */
     if (names_index == SHN_XINDEX) names_index = first.link;
     if (count > MAX_SECTIONS || count * header_bytes > elf->file.len - offset)
         return err_set(err, ERR_INPUT, "%s: the section table lies outside the file (truncated?)", elf->path);
@@ -113,7 +113,8 @@ static void read_segments(struct elf *elf, uint64_t offset, uint64_t count)
     }
 }
 
-/* A note is: name size, description size, type, name, description, each padded to four. */
+/* Sets elf->build_id from the notes and returns true if they have one. A note consists of name size,
+ * description size, type, name and description. Name and description are padded to four bytes. */
 static bool find_build_id(struct elf *elf, struct rd notes)
 {
     while (rd_left(&notes) >= 12) {
@@ -175,8 +176,8 @@ static int read_headers(struct elf *elf, struct err *err)
         read_segments(elf, segments_offset, n_segments);
     if (sections_offset && section_bytes == (elf->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr))) {
         int rc = read_sections(elf, sections_offset, n_sections, names_index, &elf->damage);
-        /* A file without a readable section table can still be told by its segments (a vdso, a core's copy).
-         */
+        /* A file without a readable section table (a vdso, a copy from a core dump) can still be used if it
+         * has segments, which may have its build id. */
         if (rc < 0 && !elf->n_segments) {
             if (err) *err = elf->damage;
             return rc;
@@ -205,7 +206,9 @@ int elf_open_bytes(struct bytes *bytes, const char *name, struct elf **ret_elf, 
 int elf_open(const char *path, struct elf **ret_elf, struct err *err)
 {
     struct bytes bytes = {0};
-    struct stat st; /* objects name others, and may name a device or a pipe that never ends */
+    /* Only ordinary files are opened. A path may come from another object, and a hostile one may name a
+     * device or a pipe that never ends. */
+    struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return err_set(err, ERR_INPUT, "%s: not an ordinary file", path);
     int rc = file_read(path, MAX_FILE_BYTES, &bytes, err);

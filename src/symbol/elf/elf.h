@@ -1,11 +1,11 @@
-/* elf.h - one ELF file, looked at through bounds: headers, sections (unpacked when asked for), build id.
+/* elf.h - one ELF file: headers, sections (unpacked on demand) and build id. All reads check bounds.
  *
- * Sections of an object that is not linked yet all start at address 0; those with code are laid out one
- * behind the other here, so that an address says which one is meant.
+ * In an object that is not linked yet, all sections start at address 0. Here the sections with code get
+ * addresses one behind the other, so that an address belongs to one section only.
  *
- * Little-endian files of both classes; everything else is refused with the reason. The file is mapped, not
- * read. An open file may be read by several threads, but elf_data of one section only by one thread at a time
- * (the unpacked bytes are kept).
+ * The reader accepts little-endian files of 32 and 64 bits and refuses all others with the reason. It maps
+ * the file. Several threads may read an open file, but only one thread at a time may call elf_data for the
+ * same section, because elf_data keeps the unpacked bytes in the section.
  */
 #ifndef SYMBOL_ELF_ELF_H
 #define SYMBOL_ELF_ELF_H
@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/file.h"
 
-struct span { /* bytes that this struct does not own */
+struct span { /* bytes that another struct owns */
     const uint8_t *p;
     size_t n;
 };
@@ -26,7 +26,7 @@ struct elf_section {
     const char *name; /* "" when the name is damaged */
     uint32_t type, link, info;
     uint64_t flags, address, offset, size_bytes, entry_bytes;
-    uint8_t *unpacked; /* NULL until elf_data had to unpack or relocate */
+    uint8_t *unpacked; /* the bytes that elf_data unpacked or relocated; NULL if there was no need */
     size_t n_unpacked;
 };
 
@@ -44,26 +44,31 @@ struct elf {
     size_t n_sections;
     struct elf_segment *segments;
     size_t n_segments;
-    struct err damage;  /* code is 0 when the section table could be read */
+    struct err damage;  /* why the section table could not be read; its code is 0 if it could */
     char build_id[129]; /* hex; "" when there is none */
 };
 
+/* Opens the ELF file at path. Returns 0, or an error with the reason in *err. If the section table is damaged
+ * but there are segments, the file opens without sections and damage has the reason. */
 int elf_open(const char *path, struct elf **ret_elf, struct err *err);
-/* Takes the bytes over, also when it fails. name is for messages. */
+
+/* Does the same with bytes in memory. The bytes belong to the result, and are freed if opening fails. name is
+ * used in messages. */
 int elf_open_bytes(struct bytes *bytes, const char *name, struct elf **ret_elf, struct err *err);
-void elf_close(struct elf *elf); /* NULL is fine */
 
-struct elf_section *elf_find(const struct elf *elf,
-                             const char *name); /* NULL when there is none (or it has no bytes) */
+void elf_close(struct elf *elf); /* elf may be NULL */
 
-/* The section's bytes as they were before compression, with relocations applied when the file is an object
- * not yet linked. Live until elf_close. */
+/* Returns the first section with this name that has bytes in the file, or NULL. */
+struct elf_section *elf_find(const struct elf *elf, const char *name);
+
+/* Returns the section's bytes in *ret_data: decompressed, and with relocations applied if the file is an
+ * object that is not linked yet. They live until elf_close. */
 int elf_data(const struct elf *elf, struct elf_section *section, struct span *ret_data, struct err *err);
 
-/* True when the section would have to be unpacked (SHF_COMPRESSED or .zdebug_*). */
+/* Returns true if the section is compressed (SHF_COMPRESSED or .zdebug_*). */
 bool elf_is_packed(const struct elf_section *section);
 
-uint64_t
-elf_image_base(const struct elf *elf); /* the lowest address of a loaded segment, rounded down to its page */
+/* Returns the lowest address of a loaded segment, rounded down to its page; 0 if there is none. */
+uint64_t elf_image_base(const struct elf *elf);
 
 #endif

@@ -1,10 +1,11 @@
-/* elf_unpack.c - gives a section's bytes as the compiler wrote them.
+/* elf_unpack.c - returns a section's bytes as the compiler wrote them.
  *
- * Three ways to store them: as they are; SHF_COMPRESSED with a header that names zlib or zstd; .zdebug_* with
- * "ZLIB" and a big-endian size (binutils before 2.26). On top of that an object file (ET_REL) has relocations
- * against its debug sections; only the two absolute kinds matter there.
+ * A section is stored in one of three ways: uncompressed; with SHF_COMPRESSED and a header that names zlib or
+ * zstd; or as .zdebug_* with "ZLIB" and a big-endian size (binutils before 2.26). An object file (ET_REL)
+ * also has relocations for its debug sections. Only absolute relocations of four and eight bytes matter
+ * there.
  *
- * Unpacked sections are mappings of their own, so that pages go back to the system when the section does.
+ * Each unpacked section is a mapping of its own, so that its pages go back to the system when it is freed.
  */
 #include "symbol/elf/elf_unpack.h"
 
@@ -25,7 +26,7 @@
 #define MAX_SECTION_BYTES ((uint64_t)16 << 30)
 #define MAX_RATIO         1100 /* deflate reaches 1032:1 */
 #define SMALL_BYTES       ((uint64_t)256 << 20)
-#define LARGE_RATIO       64 /* of what is larger than that: debug information packs 10:1 at the very best */
+#define LARGE_RATIO       64 /* above SMALL_BYTES; debug information compresses 10:1 at the very best */
 
 void elf_unpacked_free(uint8_t *data, size_t n_bytes)
 {
@@ -50,8 +51,8 @@ static int inflate_zlib(struct span in, uint8_t *out, size_t n_out)
 {
     struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
     if (!d) return -1;
-    /* The trailing checksum is not looked at (raw deflate): the linker has just as little reason to lie in
-     * the data. */
+    /* The stream is read as raw deflate, so that the checksum at its end is not verified. The code that reads
+     * the data checks all bounds in any case. */
     size_t got = 0;
     int rc = in.n < 6 || (in.p[0] & 15) != 8 || (in.p[1] & 0x20)
                  ? -1
@@ -66,7 +67,8 @@ static int inflate_zstd(struct span in, uint8_t *out, size_t n_out)
     return !ZSTD_isError(got) && got == n_out ? 0 : -1;
 }
 
-/* Header of a compressed section: how, how much, and where the stream starts. */
+/* Reads the header of a compressed section: the kind of compression and the size of the unpacked bytes. Moves
+ * *data to the compressed stream. Returns 0, an error, or 1 if the section is not compressed. */
 static int read_packed_header(const struct elf *elf, const struct elf_section *s, struct span *data,
                               uint32_t *ret_kind, uint64_t *ret_bytes, struct err *err)
 {
@@ -83,7 +85,7 @@ static int read_packed_header(const struct elf *elf, const struct elf_section *s
         }
     } else {
         const uint8_t *magic = rd_bytes(&r, 4);
-        if (!magic || memcmp(magic, "ZLIB", 4)) return 1; /* some linkers kept the name but not the packing */
+        if (!magic || memcmp(magic, "ZLIB", 4)) return 1; /* some linkers unpacked it and kept the name */
         *ret_kind = ELFCOMPRESS_ZLIB;
         *ret_bytes = __builtin_bswap64(rd_u64(&r));
     }
@@ -144,7 +146,7 @@ static unsigned relocation_width(uint16_t machine, uint32_t type)
     }
 }
 
-/* Relocations of a debug section of an object file: symbol value + addend, written over the field. */
+/* Applies the relocations of an object file's debug section: writes symbol value + addend over each field. */
 static void relocate(const struct elf *elf, size_t section_index, uint8_t *out, size_t n_out)
 {
     for (size_t i = 0; i < elf->n_sections; i++) {

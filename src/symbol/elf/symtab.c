@@ -31,15 +31,16 @@ static int compare(const void *a_, const void *b_)
     return a->order > b->order ? -1 : 1;
 }
 
-/* "name@VERSION" and "name@@VERSION" without the version, which is not part of a function's name: a table
- * for the dynamic linker keeps it apart. */
+/* Returns "name" for "name@VERSION" and "name@@VERSION". The version is not part of a function's name;
+ * .dynsym has it in a separate table. */
 static const char *without_version(const char *name, struct arena *text)
 {
     const char *at = strchr(name, '@');
     return at && at > name ? arena_strndup(text, name, (size_t)(at - name)) : name;
 }
 
-/* Sorts, keeps the best of each address, closes sizes that were not told. */
+/* Sorts the candidates and keeps the best one of each address. A function without a size ends where the next
+ * one starts, or where its section ends. */
 static void finish(struct candidates *c, struct symtab *table)
 {
     if (c->n) qsort(c->items, c->n, sizeof *c->items, compare);
@@ -63,17 +64,17 @@ static void finish(struct candidates *c, struct symtab *table)
     mem_free(c->items);
 }
 
-/* only_at: functions that start elsewhere are left out; NULL: all. */
+/* Adds the functions of one symbol table. If only_at is not NULL, it adds only those that start there. */
 static void read_table(const struct elf *elf, struct elf_section *s, const uint64_t *only_at,
                        struct candidates *into)
 {
     struct span data, names;
     if (s->link >= elf->n_sections || elf_data(elf, s, &data, NULL) < 0) return;
     if (elf_data(elf, &elf->sections[s->link], &names, NULL) < 0) return;
-    if (!names.n || names.p[names.n - 1] != 0) return; /* so that every offset inside is a string */
+    if (!names.n || names.p[names.n - 1] != 0) return; /* with a final zero, every offset is a string */
     struct rd r = rd_over(data.p, data.n);
-    /* A file's name stands before its local symbols; globals come after all files, unless there is only one.
-     */
+    /* The name of a source file precedes its local symbols. Global symbols follow behind all files, so that
+     * their file is known only if the table has a single file. */
     const char *file = NULL;
     bool symbol_seen = false, file_after_symbol = false;
     size_t entry_bytes = elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -108,7 +109,7 @@ static void read_table(const struct elf *elf, struct elf_section *s, const uint6
         if (section == SHN_UNDEF || name >= names.n || !names.p[name]) continue;
         if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) continue;
         if (type == STT_NOTYPE && (!in || !(in->flags & SHF_EXECINSTR) || names.p[name] == '$'))
-            continue; /* $x: ARM mapping marks */
+            continue; /* names that start with $ are mapping symbols of ARM */
         const char *text = (const char *)names.p + name;
         uint64_t limit =
             in && in->address + in->size_bytes > value ? in->address + in->size_bytes : value + 1;
@@ -184,8 +185,8 @@ static bool parse_hex(char **at, uint64_t *ret_value)
     return p > first && p - first <= 16;
 }
 
-/* Calls line(text) for each line of the text, cut at its newline; the last line needs a byte for its NUL, so
- * it is dropped without. */
+/* A loop over the lines of the text. Each newline becomes a NUL. A last line without a newline is dropped,
+ * because there is no byte for its NUL. */
 #define FOR_LINES(line, text, n_bytes)                                                                       \
     for (char *line = (text), *end_ = (text) + (n_bytes), *nl_;                                              \
          line < end_ && (nl_ = memchr(line, '\n', (size_t)(end_ - line))) && (*nl_ = '\0', 1);               \
@@ -203,7 +204,7 @@ void symtab_read_kallsyms(char *text, size_t n_bytes, struct symtab *ret_table)
         if ((kind | 32) != 't' && (kind | 32) != 'w') continue;
         if (!address) continue; /* hidden by kptr_restrict */
         char *name = p + 3;
-        name[strcspn(name, " \t")] = '\0'; /* the module */
+        name[strcspn(name, " \t")] = '\0'; /* cuts off the module */
         unsigned bind = kind == 't' ? STB_LOCAL : kind == 'T' ? STB_GLOBAL : STB_WEAK;
         *VEC_PUSH(found.items, found.n, found.cap) = (struct candidate){
             address,           0,          name, symbol_rank(bind, STT_FUNC, name, strlen(name)),
@@ -221,7 +222,8 @@ void symtab_read_perf_map(char *text, size_t n_bytes, struct symtab *ret_table)
         uint64_t start, size_bytes;
         if (!parse_hex(&p, &start) || *p++ != ' ' || !parse_hex(&p, &size_bytes) || *p++ != ' ' || !*p)
             continue;
-        uint32_t order = (uint32_t)found.n; /* code moves: the newest line tells what is there now */
+        uint32_t order =
+            (uint32_t)found.n; /* code moves, so that the last line of an address is the valid one */
         *VEC_PUSH(found.items, found.n, found.cap) =
             (struct candidate){start, size_bytes, p, 0, order, start + 1, NULL};
     }
@@ -238,7 +240,8 @@ const struct symtab_entry *symtab_find(const struct symtab *table, uint64_t addr
         else
             high = middle;
     }
-    /* An outer function may hold a nested label; look back a little for one that reaches far enough. */
+    /* The nearest entry may be a label inside a function and end before the address. The function itself is
+     * then one of the few entries before it. */
     for (size_t i = low, tries = 0; i > 0 && tries < 8; i--, tries++)
         if (address < table->entries[i - 1].end) return &table->entries[i - 1];
     return NULL;
@@ -251,7 +254,8 @@ void symtab_free(struct symtab *table)
     *table = (struct symtab){0};
 }
 
-/* C1, C2 and the like: the ways to enter one and the same constructor or destructor. */
+/* Returns true if name[at] is the digit of C1, C2, D0 and so on, which mark the entry points of one
+ * constructor or destructor. */
 static bool is_entry_kind(const char *name, size_t at)
 {
     return at > 0 && (name[at - 1] == 'C' || name[at - 1] == 'D') && name[at] >= '0' && name[at] <= '5';

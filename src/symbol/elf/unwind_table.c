@@ -1,7 +1,8 @@
-/* unwind_table.c - see unwind_table.h. The header is
- *   version 1, encodings of: pointer to .eh_frame, number of entries, entries; pointer; number; entries
- * and an entry is (start of a function, its FDE), sorted by start. Only the encodings that linkers write are
- * read: four signed bytes, relative to the header itself. */
+/* unwind_table.c - see unwind_table.h. The section consists of
+ *   version (1); three encodings, of the pointer, the number and the entries; pointer to .eh_frame; number of
+ *   entries; entries
+ * An entry is (start of a function, its FDE). Entries are sorted by start. The reader accepts only the
+ * encodings that linkers write: entries of four signed bytes, relative to the section itself. */
 #include "symbol/elf/unwind_table.h"
 
 #include <string.h>
@@ -26,8 +27,8 @@ static uint64_t relative(uint64_t base, const uint8_t *p)
     return base + (uint64_t)(int64_t)(int32_t)read_u32(p);
 }
 
-/* How long the function is: its FDE says so, where it is of the usual form (length, CIE, start and range of
- * four bytes). 0: not known. */
+/* Returns the length of the function from its FDE, or 0 if the FDE does not have the usual form (length, CIE,
+ * start and range of four bytes each). */
 static uint64_t range_of(const struct elf *elf, uint64_t fde_address, uint64_t start)
 {
     struct elf_section *frames = elf_find(elf, ".eh_frame");
@@ -49,7 +50,7 @@ bool unwind_table_start(const struct elf *elf, uint64_t address, uint64_t *ret_s
     size_t n = read_u32(data.p + 8), room = (data.n - HEADER_BYTES) / ENTRY_BYTES;
     const uint8_t *entries = data.p + HEADER_BYTES;
     if (n > room) n = room;
-    size_t low = 0, high = n; /* the first that begins behind the address */
+    size_t low = 0, high = n; /* finds the first entry that begins behind the address */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (relative(header->address, entries + middle * ENTRY_BYTES) <= address)
@@ -61,8 +62,8 @@ bool unwind_table_start(const struct elf *elf, uint64_t address, uint64_t *ret_s
     const uint8_t *entry = entries + (low - 1) * ENTRY_BYTES;
     uint64_t start = relative(header->address, entry),
              range = range_of(elf, relative(header->address, entry + 4), start);
-    if (range ? address - start > range : low == n)
-        return false; /* == range: where a call that ends it returns */
+    /* An address just behind the function is accepted, because a call at the function's end returns there. */
+    if (range ? address - start > range : low == n) return false;
     *ret_start = start;
     return true;
 }
