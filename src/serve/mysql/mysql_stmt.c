@@ -172,12 +172,11 @@ static struct sql_token text_token(enum sql_token_kind kind, const char *text, s
     return (struct sql_token){.kind = kind, .text = text, .len = len};
 }
 
-/* Plain numbers become number tokens. Others, such as negative ones, become text, which compares and prints
- * the same and cannot change the syntax around it. */
+/* "inf" and "nan" become text, because SQL has no numbers of that name. */
 static struct sql_token number_token(const char *text)
 {
-    bool plain = strspn(text, "0123456789.") == strlen(text);
-    return text_token(plain ? SQL_TOKEN_NUMBER : SQL_TOKEN_STRING, text, strlen(text));
+    bool is_finite = strspn(text, "0123456789.e+-") == strlen(text);
+    return text_token(is_finite ? SQL_TOKEN_NUMBER : SQL_TOKEN_STRING, text, strlen(text));
 }
 
 static struct sql_token read_value(struct rd *r, uint16_t type, struct arena *arena)

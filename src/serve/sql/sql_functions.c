@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,16 @@ enum { NUMBER_BYTES = 32, MAX_PATTERN_BYTES = 256 };
 
 /* ---- values ---- */
 
+const char *sql_spelled(const char *text)
+{
+    if (!text || !text[0] || text[1] != SQL_TRUE_CELL[1] || text[2]) return text;
+    return *text == '1' ? "true" : *text == '0' ? "false" : text;
+}
+
 /* The text of a value; real numbers are formatted as in the result of SELECT. NULL for SQL's NULL. */
 static const char *text_of(sqlite3_value *v, char number[NUMBER_BYTES])
 {
-    if (sqlite3_value_type(v) != SQLITE_FLOAT) return (const char *)sqlite3_value_text(v);
+    if (sqlite3_value_type(v) != SQLITE_FLOAT) return sql_spelled((const char *)sqlite3_value_text(v));
     snprintf(number, NUMBER_BYTES, "%.15g", sqlite3_value_double(v));
     return number;
 }
@@ -297,8 +304,8 @@ bool sql_like(const char *s, const char *pattern)
 /* SQLite calls like(pattern, text) for text LIKE pattern. */
 static void like(sqlite3_context *to, int n_args, sqlite3_value **args)
 {
-    const char *pattern = (const char *)sqlite3_value_text(args[0]),
-               *text = (const char *)sqlite3_value_text(args[1]);
+    char numbers[2][NUMBER_BYTES];
+    const char *pattern = text_of(args[0], numbers[0]), *text = text_of(args[1], numbers[1]);
     const char *escape = n_args > 2 ? (const char *)sqlite3_value_text(args[2]) : "\\";
     const struct sql_caller *caller = caller_of(to);
     if (!pattern || !text) return;
@@ -310,6 +317,119 @@ static void like(sqlite3_context *to, int n_args, sqlite3_value **args)
         sqlite3_result_int(to, sql_like(text, pattern));
     else
         end_early(to);
+}
+
+/* ---- comparison ---- */
+
+static bool is_number(sqlite3_value *v)
+{
+    return sqlite3_value_type(v) == SQLITE_INTEGER || sqlite3_value_type(v) == SQLITE_FLOAT;
+}
+
+static const char *truth_of(const char *text)
+{
+    return !strcmp(text, "1") ? "true" : !strcmp(text, "0") ? "false" : text;
+}
+
+/* Compares as MySQL does: as numbers if one value is a number, otherwise as text without regard to case.
+ * Neither value is NULL. */
+static int compare(sqlite3_value *a, sqlite3_value *b)
+{
+    if (sqlite3_value_type(a) == SQLITE_INTEGER && sqlite3_value_type(b) == SQLITE_INTEGER) {
+        int64_t x = sqlite3_value_int64(a), y = sqlite3_value_int64(b);
+        return (x > y) - (x < y);
+    }
+    if (is_number(a) || is_number(b)) {
+        double x = sqlite3_value_double(a), y = sqlite3_value_double(b);
+        return (x > y) - (x < y);
+    }
+    const char *x = (const char *)sqlite3_value_text(a), *y = (const char *)sqlite3_value_text(b);
+    if (!x || !y) return 0; /* no memory; SQLite ends the statement */
+    const char *spelled_x = sql_spelled(x), *spelled_y = sql_spelled(y);
+    if (spelled_x != x) spelled_y = truth_of(spelled_y);
+    if (spelled_y != y) spelled_x = truth_of(spelled_x);
+    return strcasecmp(spelled_x, spelled_y);
+}
+
+static bool is_null(sqlite3_value *v)
+{
+    return sqlite3_value_type(v) == SQLITE_NULL;
+}
+
+/* b REGEXP a, which sql_render writes for b = a, and b REGEXP a ESCAPE c, for b BETWEEN a AND c. */
+static void equal(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    if (is_null(args[1]) || (n_args == 2 && is_null(args[0]))) return;
+    if (n_args == 2) {
+        sqlite3_result_int(to, !compare(args[1], args[0]));
+        return;
+    }
+    bool is_below = !is_null(args[0]) && compare(args[1], args[0]) < 0,
+         is_above = !is_null(args[2]) && compare(args[1], args[2]) > 0;
+    if (is_below || is_above)
+        sqlite3_result_int(to, 0);
+    else if (!is_null(args[0]) && !is_null(args[2]))
+        sqlite3_result_int(to, 1);
+}
+
+static void less(sqlite3_context *to, int n_args, sqlite3_value **args) /* b GLOB a, for b < a */
+{
+    (void)n_args;
+    if (!is_null(args[0]) && !is_null(args[1])) sqlite3_result_int(to, compare(args[1], args[0]) < 0);
+}
+
+static void greater(sqlite3_context *to, int n_args, sqlite3_value **args) /* b MATCH a, for b > a */
+{
+    (void)n_args;
+    if (!is_null(args[0]) && !is_null(args[1])) sqlite3_result_int(to, compare(args[1], args[0]) > 0);
+}
+
+/* ---- numbers ---- */
+
+/* True if both are whole numbers and can be divided as such. */
+static bool are_whole(sqlite3_value **args)
+{
+    return sqlite3_value_type(args[0]) == SQLITE_INTEGER && sqlite3_value_type(args[1]) == SQLITE_INTEGER &&
+           sqlite3_value_int64(args[1]) != -1; /* the least number DIV -1 would overflow */
+}
+
+static void divide(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    double by = sqlite3_value_double(args[1]);
+    (void)n_args;
+    if (by == 0 || is_null(args[0])) return; /* NULL */
+    if (are_whole(args)) {
+        sqlite3_result_int64(to, sqlite3_value_int64(args[0]) / sqlite3_value_int64(args[1]));
+        return;
+    }
+    double quotient = trunc(sqlite3_value_double(args[0]) / by);
+    if (fabs(quotient) < 0x1p63)
+        sqlite3_result_int64(to, (int64_t)quotient);
+    else
+        sqlite3_result_double(to, quotient);
+}
+
+static void modulo(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    double by = sqlite3_value_double(args[1]);
+    (void)n_args;
+    if (by == 0 || is_null(args[0])) return; /* NULL */
+    if (are_whole(args))
+        sqlite3_result_int64(to, sqlite3_value_int64(args[0]) % sqlite3_value_int64(args[1]));
+    else if (sqlite3_value_type(args[0]) == SQLITE_INTEGER && sqlite3_value_type(args[1]) == SQLITE_INTEGER)
+        sqlite3_result_int(to, 0); /* modulo -1 */
+    else
+        sqlite3_result_double(to, fmod(sqlite3_value_double(args[0]), by));
+}
+
+/* SQLite's own takes at least two arguments. */
+static void coalesce(sqlite3_context *to, int n_args, sqlite3_value **args)
+{
+    for (int i = 0; i < n_args; i++)
+        if (!is_null(args[i])) {
+            sqlite3_result_value(to, args[i]);
+            return;
+        }
 }
 
 /* ---- the list ---- */
@@ -343,6 +463,12 @@ static const struct function {
     {"LEFT", 2, 2, left},
     {"RIGHT", 2, 2, right},
     {"LIKE", 2, 3, like},
+    {"REGEXP", 2, 3, equal},
+    {"GLOB", 2, 2, less},
+    {"MATCH", 2, 2, greater},
+    {"MOD", 2, 2, modulo},
+    {"COALESCE", 1, INT_MAX, coalesce},
+    {"sql_div", 2, 2, divide},
     {"sql_variable", 1, 1, variable},
 };
 
@@ -382,7 +508,9 @@ int sql_functions_add(sqlite3 *db, const struct sql_caller *caller)
         struct bound *bound = sqlite3_malloc(sizeof *bound);
         if (!bound) return SQLITE_NOMEM;
         *bound = (struct bound){caller, &functions[i]};
-        rc = sqlite3_create_function_v2(db, functions[i].name, -1, SQLITE_UTF8, bound, call, NULL, NULL,
+        /* Every database has a MATCH of two arguments, which fails. */
+        int n_args = functions[i].run == greater ? 2 : -1;
+        rc = sqlite3_create_function_v2(db, functions[i].name, n_args, SQLITE_UTF8, bound, call, NULL, NULL,
                                         sqlite3_free);
     }
     return rc;

@@ -14,6 +14,13 @@ struct sql_caller {
     void *context;
 };
 
+/* A truth value that comes from a table. SQLite takes it for the number 1 or 0, even with the white space at
+ * its end; text functions and clients get "true" or "false". */
+#define SQL_TRUE_CELL  "1\v"
+#define SQL_FALSE_CELL "0\v"
+const char *
+sql_spelled(const char *text); /* "true" or "false" for such a cell, otherwise `text`; may be NULL */
+
 int sql_functions_add(sqlite3 *db, const struct sql_caller *caller); /* 0 or SQLite's error */
 bool sql_functions_has(const char *name);
 

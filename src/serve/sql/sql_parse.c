@@ -78,7 +78,7 @@ uint64_t sql_expect_number(struct sql_parser *p, const char *what)
     char *end = NULL;
     errno = 0;
     uint64_t value = t->kind == SQL_TOKEN_NUMBER ? strtoull(t->text, &end, 10) : 0;
-    if (!p->rc && (!end || *end || errno)) sql_unexpected(p, what);
+    if (!p->rc && (!end || *end || errno || *t->text == '-')) sql_unexpected(p, what);
     if (p->rc) return 0;
     p->at++;
     return value;

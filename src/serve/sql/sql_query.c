@@ -222,7 +222,7 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int c
     else if (type == SQL_COLUMN_INT)
         sqlite3_result_int64(to, strtoll(cell, NULL, 10));
     else if (type == SQL_COLUMN_TRUTH && (!strcmp(cell, "true") || !strcmp(cell, "false")))
-        sqlite3_result_text(to, *cell == 't' ? "1" : "0", 1, SQLITE_STATIC); /* WHERE alive */
+        sqlite3_result_text(to, *cell == 't' ? SQL_TRUE_CELL : SQL_FALSE_CELL, -1, SQLITE_STATIC);
     else
         sqlite3_result_text(to, cell, -1, SQLITE_STATIC); /* the cell lives as long as the statement */
     return SQLITE_OK;
@@ -261,14 +261,15 @@ static int compare_ignoring_case(void *context, int n_a, const void *a, int n_b,
 
 static void spell_truth(int *len, const void **text)
 {
-    char letter = *len == 1 ? *(const char *)*text : 0;
+    const char *s = *text;
+    bool is_cell = *len == 2 && s[1] == SQL_TRUE_CELL[1];
+    char letter = *len == 1 || is_cell ? *s : 0;
     if (letter != '0' && letter != '1') return;
     *text = letter == '1' ? "true" : "false";
     *len = (int)strlen(*text);
 }
 
-/* Truth values are '1' and '0' here, and `true` in SQL is 1. This makes alive = true, alive = 1 and alive =
- * 'true' mean the same. */
+/* `true` in SQL is 1. This makes alive IN (true), alive IN (1) and alive IN ('true') mean the same. */
 static int compare_truths(void *context, int n_a, const void *a, int n_b, const void *b)
 {
     spell_truth(&n_a, &a);
@@ -387,13 +388,35 @@ static enum sql_column_type type_of_seen(const struct seen *seen)
                            : SQL_COLUMN_TEXT;
 }
 
-static const char *cell_text(struct query *q, sqlite3_stmt *stmt, int column, enum sql_column_type type)
+static void see(struct seen *seen, int type)
+{
+    seen->text |= type == SQLITE_TEXT || type == SQLITE_BLOB;
+    seen->real |= type == SQLITE_FLOAT;
+    seen->integer |= type == SQLITE_INTEGER;
+}
+
+/* Takes the types of a SELECT without tables that gave no row from the values of its items. */
+static void type_items(struct query *q, const struct sql_select *select, struct sql_table *t)
+{
+    struct buf text = {0};
+    sqlite3_stmt *stmt = NULL;
+    for (size_t i = 0; i < select->n_items; i++)
+        buf_printf(&text, "%s %s", i ? "," : "SELECT", select->items[i].rendered);
+    if (!sqlite3_prepare_v2(q->db, buf_cstr(&text), -1, &stmt, NULL) && sqlite3_step(stmt) == SQLITE_ROW)
+        for (size_t i = 0; i < t->n_columns; i++) {
+            struct seen seen = {0};
+            see(&seen, sqlite3_column_type(stmt, (int)i));
+            t->columns[i].type = type_of_seen(&seen);
+        }
+    sqlite3_finalize(stmt);
+    buf_free(&text);
+}
+
+static const char *cell_text(struct query *q, sqlite3_stmt *stmt, int column)
 {
     if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT)
         return arena_printf(q->arena, "%.15g", sqlite3_column_double(stmt, column));
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    if (type == SQL_COLUMN_TRUTH && text && (!strcmp(text, "0") || !strcmp(text, "1")))
-        return *text == '1' ? "true" : "false";
+    const char *text = sql_spelled((const char *)sqlite3_column_text(stmt, column));
     return arena_strdup(q->arena, text ? text : "");
 }
 
@@ -406,10 +429,8 @@ static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, s
         for (size_t i = 0; i < t->n_columns; i++) {
             int type = sqlite3_column_type(stmt, (int)i);
             if (type == SQLITE_NULL) continue;
-            seen[i].text |= type == SQLITE_TEXT || type == SQLITE_BLOB;
-            seen[i].real |= type == SQLITE_FLOAT;
-            seen[i].integer |= type == SQLITE_INTEGER;
-            row[i] = cell_text(q, stmt, (int)i, t->columns[i].type);
+            see(&seen[i], type);
+            row[i] = cell_text(q, stmt, (int)i);
         }
         if ((rc = hold_result(q, err))) return rc;
     }
@@ -426,13 +447,17 @@ static int explain(const struct query *q, int rc, struct err *err)
         return err_set(err, ERR_LIMIT, "the statement takes too long; ask for less (WHERE, fewer joins)");
     if ((rc & 0xff) == SQLITE_NOMEM)
         return err_set(err, ERR_LIMIT, "the statement takes too much memory; ask for less");
-    return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", sqlite3_errmsg(q->db));
+    const char *text = sqlite3_errmsg(q->db);
+    if (!strncmp(text, "Unknown system variable", 23)) return err_set(err, ERR_NOT_FOUND, "%s", text);
+    return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", text);
 }
 
 /* A column without an alias is named by the text that the client wrote. */
-static const char *column_name(const struct sql_select *select, const char *name, struct arena *arena)
+static const char *column_name(const struct sql_select *select, size_t column, size_t n_columns,
+                               const char *name, struct arena *arena)
 {
-    for (size_t i = 0; i < select->n_items; i++)
+    bool is_same_place = select->n_items == n_columns; /* otherwise an item such as * stands for several */
+    for (size_t i = is_same_place ? column : 0; i < (is_same_place ? column + 1 : select->n_items); i++)
         if (!strcmp(select->items[i].rendered, name)) return select->items[i].written;
     return arena_strdup(arena, name);
 }
@@ -476,11 +501,13 @@ int sql_query(struct sql_session *s, const struct sql_select *select, const stru
         t->n_columns = (size_t)sqlite3_column_count(stmt);
         t->columns = arena_array(t->arena, t->n_columns + 1, sizeof *t->columns);
         for (size_t i = 0; i < t->n_columns; i++)
-            t->columns[i] =
-                (struct sql_column){.name = column_name(select, sqlite3_column_name(stmt, (int)i), t->arena),
-                                    .type = type_of_declared(sqlite3_column_decltype(stmt, (int)i)),
-                                    .is_long = true};
+            t->columns[i] = (struct sql_column){
+                .name = column_name(select, i, t->n_columns, sqlite3_column_name(stmt, (int)i), t->arena),
+                .type = type_of_declared(sqlite3_column_decltype(stmt, (int)i)),
+                .is_long = true};
         if (!describe_only) rc = read_rows(&q, stmt, t, err);
+        if (!rc && !t->n_rows && !select->reads_tables && select->n_items == t->n_columns)
+            type_items(&q, select, t);
     }
     for (size_t i = 0; i < t->n_columns; i++)
         if (t->columns[i].type == SQL_COLUMN_TRUTH) t->columns[i].type = SQL_COLUMN_TEXT;

@@ -186,16 +186,82 @@ TEST(functions_and_operators)
         {"1/2, 4/2, 2*3/4, 7/2/2, 1/0, '5x'/2", "0.5|2|1.5|1.75|NULL|2.5\n"},
         {"7 DIV 2, -7 DIV 2, 7.5 DIV 2, 1 DIV 0, 3*5 DIV 2, 9 DIV 2*2", "3|-3|3|NULL|7|8\n"},
         {"9 DIV -(1+1) + 1, 100 DIV (7 DIV 2) DIV 2, 9 DIV LOCATE('b','ab'), 7 MOD 4", "-3|16|4|3\n"},
-        {"LEFT('abc', 2), RIGHT ('abc', 1), LEFT(RIGHT('abc', 2), 1)", "ab|c|b\n"}};
+        {"LEFT('abc', 2), RIGHT ('abc', 1), LEFT(RIGHT('abc', 2), 1)", "ab|c|b\n"},
+        {"1e30 DIV 3, 2*-7 DIV 2, 5.5 % 2, 5.5 MOD 2, MOD(7,3), MOD(5.5, 2), 7 MOD (4), (9) DIV (2), 1 % 0",
+         "3.33333333333333e+29|-7|1.5|1.5|1|1.5|3|4|NULL\n"},
+        {"COALESCE(1), COALESCE(NULL, NULL, 2), COALESCE(NULL), CASE 1 WHEN 1 THEN 9 END DIV 2 + 1 % 2",
+         "1|2|NULL|5\n"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK_STR(run(arena_printf(&arena, "SELECT %s", cases[i][0])), cases[i][1]);
         CHECK_STR(run(arena_printf(&arena, "SELECT %s FROM procprof.nodes LIMIT 1", cases[i][0])),
                   cases[i][1]);
     }
+    run("SELECT 7 DIV 2, 7 % 2, 7 / 2");
+    CHECK_INT(result.table.columns[0].type, SQL_COLUMN_INT);
+    CHECK_INT(result.table.columns[1].type, SQL_COLUMN_INT);
+    CHECK_INT(result.table.columns[2].type, SQL_COLUMN_REAL);
     CHECK_STR(run("SELECT http_port DIV n.id, CASE WHEN id DIV CASE id WHEN 10001 THEN 2 END > 5000 THEN 'x' "
                   "END FROM "
                   "procprof.nodes n WHERE id = 10001"),
               "0|NULL\n");
+}
+
+/* MySQL compares a number with a text as numbers. */
+TEST(comparisons)
+{
+    static const char *const cases[][2] = {
+        {"'1'=1, 1='1', 1='1.0', '1'<>1, '5x'=5, 1!='1', 'a'=0, 'a'='A', 'a'<'B', 'b'>='a'",
+         "1|1|1|0|1|0|1|1|1|1\n"},
+        {"10>'9', '10'>'9', 9<='10', 1+1='2', '2'=1+1, (1)='1', NULL='1', NULL<>1, 1<'x'",
+         "1|0|1|1|1|1|NULL|NULL|0\n"},
+        {"@@autocommit='1', @@max_allowed_packet>'5', '5'<@@max_allowed_packet", "1|1|1\n"},
+        {"3 IN ('3'), 3 NOT IN ('3'), '3' IN (3), 3 IN ('a','b'), 'a' IN ('a'), 3 IN (NULL,'3')",
+         "1|0|1|0|1|1\n"},
+        {"5 BETWEEN '1' AND '9', 10 BETWEEN '1' AND '9', 5 NOT BETWEEN '1' AND '9' AND 1, 'b' BETWEEN 'a' "
+         "AND "
+         "'c' AND 2=2, 1 BETWEEN NULL AND 0, 1 BETWEEN NULL AND 2",
+         "1|0|0|1|0|NULL\n"},
+        {"2 BETWEEN CASE WHEN 1=1 AND 2=2 THEN 1 END AND (1 + 1), 1<2=1, NOT 1=2, 1<<2, 8>>1, (1,2)=(1,2)",
+         "1|1|1|4|4|1\n"},
+        {"9223372036854775807=9223372036854775806, 1=(SELECT '1'), 1 IN (SELECT 1)", "0|1|1\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_STR(run(arena_printf(&arena, "SELECT %s", cases[i][0])), cases[i][1]);
+        CHECK_STR(run(arena_printf(&arena, "SELECT %s FROM procprof.nodes LIMIT 1", cases[i][0])),
+                  cases[i][1]);
+    }
+    CHECK_STR(run("SHOW VARIABLES WHERE Variable_name='wait_timeout' AND Value>=9"), "wait_timeout|28800\n");
+    CHECK_STR(run("SHOW VARIABLES WHERE Variable_name='wait_timeout' AND Value BETWEEN 9 AND 100000"),
+              "wait_timeout|28800\n");
+    static const char *const found[] = {
+        "Alive='true'",      "Alive LIKE 'true'",       "Alive=1",           "Alive='1'",
+        "Alive>0",           "CONCAT(Alive,'')='TRUE'", "BackendId='10002'", "BackendId LIKE '%2'",
+        "2<>Alive AND Alive"};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        CHECK(says(arena_printf(&arena, "SHOW BACKENDS WHERE %s", found[i]), "10002|127.0.0.2"));
+        CHECK_INT(result.table.n_rows, 1);
+        CHECK_STR(run(arena_printf(&arena, "SELECT BackendId FROM procprof.backends WHERE %s", found[i])),
+                  "10002\n");
+    }
+    CHECK_STR(
+        run("SELECT id, IFNULL(alive, 1), LEFT(alive, 2), alive + 0 FROM procprof.nodes WHERE id = '10002'"),
+        "10002|true|tr|1\n");
+    CHECK_STR(run("SELECT sum(alive) FROM procprof.backends"), "1\n");
+    CHECK_INT(result.table.columns[0].type, SQL_COLUMN_INT);
+    CHECK(says("SELECT 'a' REGEXP 'a'", "not authorized to use function"));
+    CHECK(says("SELECT 1 MATCH 1", "not authorized to use function"));
+}
+
+TEST(one_having_at_a_depth)
+{
+    CHECK_STR(run("SELECT (SELECT 2 HAVING 1) x WHERE 1 HAVING x"), "2\n");
+    CHECK(says("SELECT 1 x WHERE 1 HAVING x HAVING x", "expected one HAVING"));
+    struct buf b = {0};
+    buf_str(&b, "SELECT 1");
+    while (b.len < SQL_MAX_BYTES - 20) buf_str(&b, " DIV 1");
+    clock_t began = clock();
+    CHECK(says(buf_cstr(&b), "too deep"));
+    CHECK((double)(clock() - began) / CLOCKS_PER_SEC < 0.5);
+    buf_free(&b);
 }
 
 /* Truth values are text to clients, and what they are in WHERE; as in SHOW ... WHERE. */
@@ -436,6 +502,15 @@ TEST(small_selects)
     static const enum sql_column_type types[] = {SQL_COLUMN_INT,  SQL_COLUMN_REAL, SQL_COLUMN_TEXT,
                                                  SQL_COLUMN_TEXT, SQL_COLUMN_INT,  SQL_COLUMN_INT};
     for (size_t i = 0; i < 6; i++) CHECK_INT(result.table.columns[i].type, types[i]);
+    CHECK_STR(columns("SELECT CURRENT_TIMESTAMP(), NOW(), '1'=1, 7 DIV 2 AS d, 5 % 2"),
+              "CURRENT_TIMESTAMP(), NOW(), '1'=1, d, 5 % 2");
+    CHECK_STR(columns("SELECT NOW(), n.*, 1 = 1 FROM (SELECT 1 x, 2 y) n"), "NOW(), x, y, 1 = 1");
+    CHECK_STR(run("SELECT 1 a, 'b', 1.5 LIMIT 0"), "");
+    CHECK_INT(result.table.columns[0].type, SQL_COLUMN_INT);
+    CHECK_INT(result.table.columns[1].type, SQL_COLUMN_TEXT);
+    CHECK_INT(result.table.columns[2].type, SQL_COLUMN_REAL);
+    CHECK_STR(run("SELECT USER, 1 user"), "'root'@'%'|1\n");
+    CHECK_STR(run("select @@nope"), "ERROR 1064 HY000 Unknown system variable 'nope'");
     CHECK(says("select $$", "no such column: $$"));
     CHECK(says("select * from t", "no such table: t"));
     CHECK(says("select @@nope", "Unknown system variable 'nope'"));
