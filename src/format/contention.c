@@ -1,5 +1,4 @@
-/* contention.c - lock contention in text into a profile: how often, and for how long, with the sampling
- * undone. */
+/* contention.c - reads a text profile of lock contention into counts and delays, with the sampling undone. */
 #include "format/contention_text.h"
 #include "format/format.h"
 #include "format/legacy.h"
@@ -16,7 +15,7 @@ static int add_record(void *context, const struct contention_header *h, int64_t 
 {
     struct legacy *l = context;
     if (!l->p->n_sample_types) set_types(l->p);
-    if (count < 0) count = 1; /* a line of the oldest form is one event */
+    if (count < 0) count = 1; /* a line of the oldest format is one event */
     if (h->sampling_period > 0) {
         if (h->cycles_per_second > 0)
             cycles = text_clamp_i64((double)cycles * (double)h->sampling_period /

@@ -76,7 +76,7 @@ int contention_text_read(struct piece text, const struct contention_handler *han
         struct piece numbers = piece_trim(line);
         if (!numbers.n || *numbers.s == '#' || piece_starts(numbers, "slow release")) continue;
         if (piece_starts(numbers,
-                         "---")) { /* the memory map, or the header once more (a --raw file says it twice) */
+                         "---")) { /* the memory map, or the header again (a --raw file contains it twice) */
             if (is_header(numbers)) continue;
             while (!maps_is_sentinel(line) && text_line(&rest, &line)) {
             }

@@ -17,7 +17,7 @@ static uint64_t word(struct rd *r, const struct cpu_header *h)
     return h->big_endian ? bswap_64(value) : value;
 }
 
-/* Tries one of the four layouts; on success r stands behind the header. */
+/* Tries one of the four layouts. On success r is positioned after the header. */
 static bool take_header(struct rd *r, unsigned word_bytes, bool big_endian, struct cpu_header *h)
 {
     *h = (struct cpu_header){.word_bytes = word_bytes, .big_endian = big_endian};

@@ -1,4 +1,4 @@
-/* folded.c - see folded.h; and the reader that makes a profile of it. */
+/* folded.c - see folded.h. It also has the reader that makes a profile from folded stacks. */
 #include "format/folded.h"
 
 #include <endian.h>
@@ -12,7 +12,7 @@
 
 /* ---- lines ---- */
 
-/* "stack value" taken apart from its end; false when there is no value. */
+/* Splits "stack value" at its last blank. Returns false if there is no value. */
 static bool parse_line(struct piece line, struct folded_line *ret_line)
 {
     while (line.n && text_is_blank(line.s[line.n - 1])) line.n--;
@@ -22,7 +22,7 @@ static bool parse_line(struct piece line, struct folded_line *ret_line)
     struct piece number = {line.s + at, end - at};
     uint64_t value;
     if (text_take_u64(&number, &value) != TEXT_GOOD || value > INT64_MAX) return false;
-    if (piece_take(&number, ".")) { /* a fraction: its first digit rounds */
+    if (piece_take(&number, ".")) { /* the first digit of a fraction rounds the value */
         if (number.n && number.s[0] >= '5' && value < INT64_MAX) value++;
         while (number.n && number.s[0] != '.') number.s++, number.n--;
     }
@@ -106,12 +106,11 @@ size_t folded_common(const char *a, size_t a_len, const char *b, size_t b_len)
     return i;
 }
 
-/* ---- sorting: by eight bytes at a time, so that stacks with long common beginnings are not compared from
- * the start again ---- */
+/* ---- sorting: compares eight bytes at a time, so that long common prefixes are not compared again ---- */
 
 struct keyed {
-    uint64_t key; /* the eight bytes at the depth being sorted, first byte highest; the end is ';' and then
-                     zeros */
+    uint64_t key; /* the eight bytes at the depth being sorted, first byte highest; a stack ends with ';' and
+                     then zeros */
     struct folded_line line;
 };
 
@@ -149,10 +148,12 @@ static void swap(struct keyed *a, struct keyed *b)
 
 static void sort_at(struct keyed *items, size_t n, size_t depth);
 
-/* All of items have the same key at depth: on to the next eight bytes, past what all of them share. */
+/* Sorts items that have the same key at depth by their next bytes, after the prefix that all of them
+ * share. */
 static void sort_deeper(struct keyed *items, size_t n, size_t depth)
 {
-    if (n < 2 || !(items[0].key & 0xff)) return; /* a zero byte: these stacks have ended, so they are equal */
+    if (n < 2 || !(items[0].key & 0xff))
+        return; /* a zero byte means that these stacks have ended, so they are equal */
     depth += 8;
     size_t common = SIZE_MAX;
     for (size_t i = 1; i < n && common; i++) {
@@ -183,7 +184,7 @@ static void sort_at(struct keyed *items, size_t n, size_t depth)
                 at++;
         }
         sort_deeper(items + low, high - low, depth);
-        /* The smaller side by a call, the larger one by going round: the depth of calls stays small. */
+        /* Recurse into the smaller side and loop over the larger one, so that the recursion stays shallow. */
         if (low < n - high) {
             sort_at(items, low, depth);
             items += high;
@@ -217,8 +218,8 @@ struct building {
     struct profile *p;
     uint32_t *location_of; /* by string: location + 1 */
     size_t n_location_of;
-    uint32_t *frames; /* of the line before, root first */
-    uint32_t *ends;   /* where each of them ends in it */
+    uint32_t *frames; /* frames of the previous line, root first */
+    uint32_t *ends;   /* where each frame ends in that line */
     size_t n_frames, cap_frames, cap_ends;
     uint32_t *leaf_first;
     size_t cap_leaf_first;
@@ -240,8 +241,7 @@ static uint32_t location_of(struct building *b, const char *name, size_t len)
     return b->location_of[string] - 1;
 }
 
-/* Frames of this line; those that the line before had at the same place are taken over without looking them
- * up. */
+/* Finds the frames of this line. Leading frames that the previous line shares are reused without a lookup. */
 static void take_frames(struct building *b, const struct folded_line *line, const struct folded_line *before)
 {
     size_t common = folded_common(line->stack, line->stack_len, before->stack, before->stack_len), kept = 0;
@@ -271,15 +271,15 @@ static void add_line(struct building *b, const struct folded_line *line, const s
         b->leaf_first = mem_grow(b->leaf_first, &b->cap_leaf_first, b->n_frames, sizeof *b->leaf_first);
     size_t n = 0;
     for (size_t i = b->n_frames; i-- > 0;) {
-        /* An empty frame (";;", or ';' at the end) is no frame. */
+        /* An empty frame (";;", or ';' at the end) is ignored. */
         if (b->ends[i] == (i ? b->ends[i - 1] + 1 : 0)) continue;
         b->leaf_first[n++] = b->frames[i];
     }
     profile_add_sample(b->p, b->leaf_first, n, &line->value);
 }
 
-/* Text of almost any kind has lines that end in a number; stacks have a ';' somewhere, and no control bytes.
- */
+/* Many kinds of text have lines that end in a number. Folded stacks also have a ';' somewhere and no
+ * control bytes. */
 static bool looks_folded(struct piece text)
 {
     if (text.n > 1 << 16) text.n = 1 << 16;

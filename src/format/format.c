@@ -1,5 +1,5 @@
-/* format.c - what is this? Undoes compression, looks into a frontend's archive, then asks each reader in
- * turn; see format.h. */
+/* format.c - recognises the format of a profile. It undoes compression, opens a frontend's archive, and
+ * then tries each reader in turn; see format.h. */
 #include "format/format.h"
 
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "base/archive/unpack.h"
 #include "base/assert.h"
 
-/* In this order: the strict ones first, those that take almost any text last. */
+/* Tried in this order: strict readers first, readers that accept almost any text last. */
 static const struct format_reader *const readers[] = {
     &format_jfr,  &format_symbolized, &format_cpu,         &format_heap,   &format_go_count, &format_threadz,
     &format_java, &format_contention, &format_perf_script, &format_folded, &format_proto,
 };
 
-/* The most common wrong thing: an error page saved as a profile. */
+/* The most common mistake is an error page saved as a profile. */
 static bool looks_like_html(const char *text, size_t len)
 {
     while (len && (*text == ' ' || *text == '\n' || *text == '\r' || *text == '\t')) text++, len--;
@@ -23,8 +23,8 @@ static bool looks_like_html(const char *text, size_t len)
            (len >= 5 && !strncasecmp(text, "<html", 5));
 }
 
-/* Any bytes are a broken profile.proto to its reader; what is wrong with it as such says nothing of a text.
- */
+/* The reader of profile.proto takes any bytes for a damaged file. For a text its error message is
+ * meaningless, so the other readers are tried. */
 static bool looks_like_text(const char *text, size_t len)
 {
     for (size_t i = 0; i < len && i < 512; i++)
@@ -53,7 +53,8 @@ static int decode(const void *data, size_t len, const struct format_options *opt
     return err_set(err, ERR_INPUT, "unrecognized profile format");
 }
 
-/* Packed or not. In an archive stands one profile, which may be packed, but is no archive. */
+/* Reads a profile that may be compressed. An archive contains one profile, which may be compressed but is
+ * not an archive itself. */
 static int read_layers(const void *data, size_t len, const struct format_options *options, bool is_inside,
                        struct profile **ret_profile, struct err *err)
 {
@@ -65,7 +66,7 @@ static int read_layers(const void *data, size_t len, const struct format_options
         rc = unpack(data, len, max_bytes, &plain, err);
         data = plain.data;
         len = plain.len;
-        unpacked.is_file_mapping = false; /* dropped pages of memory would be gone */
+        unpacked.is_file_mapping = false; /* dropped pages of memory would be lost */
         options = &unpacked;
     }
     if (!rc && !is_inside && tar_is(data, len)) {

@@ -1,5 +1,5 @@
-/* go_count.c - Go's old text profiles of counts (goroutine, threadcreate): "NAME profile: total N", then "n @
- * 0x1 0x2". */
+/* go_count.c - reads Go's old text profiles of counts (goroutine, threadcreate), which have the lines
+ * "NAME profile: total N" and "n @ 0x1 0x2". */
 #include "base/mem.h"
 #include "format/format.h"
 #include "format/legacy.h"

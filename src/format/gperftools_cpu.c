@@ -1,12 +1,12 @@
-/* gperftools_cpu.c - gperftools' binary CPU profile into a profile: samples and CPU time, callers moved back
- * onto the call. */
+/* gperftools_cpu.c - reads gperftools' binary CPU profile into samples and CPU time. Return addresses are
+ * moved back onto the call. */
 #include "base/mem.h"
 #include "format/cpu_binary.h"
 #include "format/format.h"
 #include "format/java.h"
 #include "format/legacy.h"
 
-struct records { /* all of them, flat: dropping a frame needs to see every sample first */
+struct records { /* all samples in one array, because dropping a frame requires every sample */
     uint64_t *addresses, *counts, *starts;
     size_t n_addresses, cap_addresses, n_counts, cap_counts, n_starts, cap_starts;
 };
@@ -28,14 +28,15 @@ static size_t depth_of(const struct records *r, size_t i)
     return (size_t)((i + 1 < r->n_starts ? r->starts[i + 1] : r->n_addresses) - r->starts[i]);
 }
 
-/* The old readers' guess: a second frame that nearly all samples share was pushed by the signal handler.
- * Twice at most. skip[i] tells how many frames behind the leaf are left out of sample i. Off unless asked
- * for: in a program with one path it hits real frames. */
+/* Guesses, like the old readers, that a second frame shared by nearly all samples was pushed by the signal
+ * handler. This removes two frames at most. skip[i] is the number of frames after the leaf that sample i
+ * omits. It is off by default, because it removes real frames of a program with a single path. */
 static void find_signal_frames(const struct records *r, uint8_t *skip)
 {
     size_t margin = r->n_counts / 32;
     for (int round = 0; round < 2; round++) {
-        /* Boyer-Moore: only an address that most samples share can win, so one candidate is enough. */
+        /* Boyer-Moore majority vote: only an address that most samples share can win, so one candidate is
+         * enough. */
         uint64_t candidate = 0;
         size_t votes = 0, n = 0;
         for (size_t i = 0; i < r->n_counts; i++) {
@@ -65,8 +66,8 @@ static int add_samples(struct legacy *l, const struct records *r, const uint8_t 
         int64_t count = (int64_t)r->counts[i], values[] = {count, count * l->p->period};
         if (n) legacy_frame(l, frames[0]);
         size_t from = 1 + skip[i];
-        /* The handler may have both the interrupted address and the same one off the stack: once is enough.
-         */
+        /* The signal handler may record the interrupted address twice, from the registers and from the
+         * stack. Keep it once. */
         if (!java && n > from && frames[0] == frames[from]) from++;
         for (size_t f = from; f < n; f++) legacy_frame(l, java ? frames[f] : frames[f] - 1);
         legacy_sample(l, values);

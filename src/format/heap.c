@@ -15,13 +15,13 @@
 
 struct part {
     int64_t thread;
-    int64_t values[4]; /* unsampled: alloc count, alloc bytes, inuse count, inuse bytes */
+    int64_t values[4]; /* alloc count, alloc bytes, inuse count, inuse bytes, with the sampling undone */
 };
 
 struct building {
     struct legacy l;
     bool has_types, with_alloc;
-    int64_t rate, only_thread; /* only_thread: jemalloc, -1 all */
+    int64_t rate, only_thread; /* only_thread: of a jemalloc dump; -1 for all threads */
     struct idmap thread_names; /* thread -> string */
     uint32_t bytes_label, thread_label, thread_id_label;
     /* jemalloc: the stack being read */
@@ -44,7 +44,7 @@ static void set_types(struct building *b, const struct heap_header *h)
     else if (h->kind == HEAP_SAMPLED || h->kind == HEAP_EXACT)
         b->with_alloc = (t->alloc_count != t->inuse_count && t->alloc_count) ||
                         (t->alloc_bytes != t->inuse_bytes && t->alloc_bytes);
-    if (b->with_alloc) { /* in-use last: the last type is what is shown when none is asked for */
+    if (b->with_alloc) { /* in-use comes last, because the last type is shown by default */
         profile_add_sample_type(p, "alloc_objects", "count");
         profile_add_sample_type(p, "alloc_space", "bytes");
     }
@@ -57,14 +57,14 @@ static void set_types(struct building *b, const struct heap_header *h)
     if (!h->version) b->rate = 0;
 }
 
-/* alloc and in-use, unsampled, in the order of the sample types; and the size of one block, as old profiles
- * label it. */
+/* Computes the alloc and in-use values with the sampling undone, in the order of the sample types, and the
+ * size of one block, which old profiles show as a label. */
 static void unsample(const struct building *b, const struct heap_counts *c, int64_t values[4],
                      int64_t *ret_block_bytes)
 {
     int64_t pairs[4] = {c->alloc_count, c->alloc_bytes, c->inuse_count, c->inuse_bytes}, block = 0;
     for (size_t i = b->with_alloc ? 0 : 2; i < 4; i += 2) {
-        if (!pairs[i]) continue; /* a count that was rounded to 0 with bytes left: nothing to divide by */
+        if (!pairs[i]) continue; /* the count was rounded to 0, so there is nothing to divide by */
         block = pairs[i + 1] / pairs[i];
         if (b->rate) legacy_unsample(&pairs[i], &pairs[i + 1], b->rate);
     }
@@ -96,7 +96,7 @@ static void label_thread(struct building *b, int64_t thread)
     profile_add_label_num(p, b->thread_id_label, thread, 0);
 }
 
-/* parts[].values[v] := whole, shared out in proportion; what rounding leaves goes to the largest part. */
+/* Distributes `whole` over parts[].values[v] in proportion. The largest part gets the rounding difference. */
 static void share_out(struct building *b, size_t v)
 {
     double sum = 0;

@@ -28,7 +28,7 @@ static enum text_number take_counts(struct piece *p, struct heap_counts *ret_cou
     return worst;
 }
 
-/* What stands behind "@" in the header. */
+/* Parses the text after "@" in the header. */
 static int take_type(struct piece type, struct heap_header *h, struct err *err)
 {
     struct piece name = {type.s, 0};
@@ -51,7 +51,8 @@ static int take_type(struct piece type, struct heap_header *h, struct err *err)
         return err_set(err, ERR_INPUT, "line 1: a heap profile of the kind \"%.*s\" is not known",
                        name.n > 40 ? 40 : (int)name.n, name.s);
     } else {
-        /* Too old to say: the same numbers twice come from sampling, with the linear rule. */
+        /* The file is too old to name its version. Equal pairs of numbers mean sampling with the linear
+         * rule. */
         const struct heap_counts *t = &h->total;
         h->kind =
             t->inuse_count == t->alloc_count && t->inuse_bytes == t->alloc_bytes ? HEAP_SAMPLED : HEAP_EXACT;
@@ -101,7 +102,7 @@ static int read_lines(struct reading *r)
     return 0;
 }
 
-/* "t*: " or "t12: "; false leaves *p alone. */
+/* Takes "t*: " or "t12: ". Returns false and leaves *p unchanged if there is none. */
 static bool take_thread(struct piece *p, int64_t *ret_thread)
 {
     struct piece rest = *p;

@@ -12,7 +12,7 @@ struct name {
     int64_t line;
 };
 
-/* "... (inside)" at the end; false when there is none. */
+/* Splits "before (inside)". Returns false if the text does not end like this. */
 static bool split_parenthesis(struct piece text, struct piece *ret_before, struct piece *ret_inside)
 {
     if (text.n < 4 || text.s[text.n - 1] != ')') return false;
@@ -109,7 +109,7 @@ static bool number_of(struct piece value, int64_t *ret)
     return text_take_i64(&value, ret) == TEXT_GOOD && !value.n;
 }
 
-/* One "key = value"; false when the line is none (the samples begin). */
+/* Takes one "key = value" line. Returns false for any other line, where the samples begin. */
 static bool take_key(struct piece line, struct java_header *h, int *ret_rc)
 {
     const char *equals = memchr(line.s, '=', line.n);
@@ -161,7 +161,7 @@ static int read_records(struct legacy *l, const struct java_header *h, struct pi
         struct piece p = piece_trim(line);
         int64_t values[2];
         if (!p.n) continue;
-        /* bytes or time first, then how many: the other way round than everywhere else */
+        /* bytes or time come before the count, unlike in all other formats */
         if (text_take_i64(&p, &values[1]) != TEXT_GOOD || !piece_skip_blanks(&p) ||
             text_take_i64(&p, &values[0]) != TEXT_GOOD || !piece_skip_blanks(&p) || !piece_take(&p, "@")) {
             *rest = here; /* the names begin */

@@ -35,8 +35,8 @@ void legacy_finish(struct legacy *l, struct piece maps_text, enum legacy_kind ki
     legacy_set_frame_filters(l->p, kind);
 }
 
-/* Frames of the profiler and the allocator themselves, by the names google/pprof uses, so that our files read
- * the same there. */
+/* Frames of the profiler and the allocator, by the names that google/pprof uses, so that google/pprof
+ * shows our files in the same way. */
 static const char alloc_frames[] =
     "calloc|cfree|malloc|free|memalign|do_memalign|(__)?posix_memalign|pvalloc|valloc|realloc|"
     "tcmalloc::.*|tc_calloc|tc_cfree|tc_malloc|tc_free|tc_memalign|tc_posix_memalign|tc_pvalloc|tc_valloc|tc_"

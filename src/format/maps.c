@@ -7,7 +7,7 @@
 
 enum {
     MAX_LINE_BYTES = 1 << 16
-}; /* after $name was replaced: definitions that feed each other grow without end */
+}; /* limit after $name is replaced, because nested definitions could grow without bound */
 
 bool maps_is_sentinel(struct piece line)
 {
@@ -39,7 +39,7 @@ static bool is_permissions(struct piece word)
     return word.n > 0;
 }
 
-/* "[offset] major:minor inode [file]"; false leaves *p alone. */
+/* Takes "[offset] major:minor inode [file]". Returns false and leaves *p unchanged if there is none. */
 static bool take_proc_rest(struct piece *p, struct maps_entry *e, struct piece *ret_file)
 {
     struct piece rest = *p, word = take_word(&rest);
@@ -116,7 +116,7 @@ struct definitions {
     size_t n_items, cap_items;
 };
 
-/* The line with every $name replaced; a copy in the arena when there was one. */
+/* Returns the line with every $name replaced. If there is one, the result is a copy in the arena. */
 static struct piece substitute(struct piece line, const struct definitions *d, struct arena *text)
 {
     if (!d->n_items || !memchr(line.s, '$', line.n)) return line;
@@ -144,7 +144,7 @@ static struct piece substitute(struct piece line, const struct definitions *d, s
     return made;
 }
 
-/* Takes off a prefix "... file:123] ". */
+/* Removes a prefix "... file:123] ". */
 static struct piece without_log_prefix(struct piece line)
 {
     const char *bracket = memchr(line.s, ']', line.n), *open = memchr(line.s, '[', line.n);
@@ -212,7 +212,7 @@ static bool continues(const struct maps_entry *a, const struct maps_entry *b)
     return !a->offset || !b->offset || a->offset + (a->limit - a->start) == b->offset;
 }
 
-/* ".so" at the end, or ".so" with a version behind. */
+/* Whether the name ends with ".so" or ".so" and a version. */
 static bool is_library(const char *file)
 {
     for (const char *at = file; (at = strstr(at, ".so")); at += 3) {
@@ -244,8 +244,8 @@ void maps_massage(struct maps *maps)
         maps->entries[0] = main_entry;
         break;
     }
-    /* A huge-page copy of the text in front of the program itself; a program linked at the usual place but
-     * listed further up. */
+    /* Remove a huge-page copy of the text before the program itself. Then correct a program that is linked
+     * at the usual address but listed at a higher one. */
     if (n > 1 && !strncmp(maps->entries[0].file, "/anon_hugepage", 14) &&
         maps->entries[0].limit == maps->entries[1].start) {
         memmove(maps->entries, maps->entries + 1, (n - 1) * sizeof *maps->entries);
@@ -338,7 +338,7 @@ void maps_apply(struct maps *maps, struct profile *p)
     for (size_t i = 0; i < n; i++) {
         struct maps_entry *e = &maps->entries[i];
         ranges[i][0] = e->start, ranges[i][1] = e->limit;
-        /* Some writers leave out the first part of a file that is mapped in two. */
+        /* Some writers omit the first part of a file that is mapped in two parts. */
         before[i][0] = e->offset <= e->start ? e->start - e->offset : e->start, before[i][1] = e->start;
     }
     struct cover inside = cover_make((const uint64_t(*)[2])ranges, n),

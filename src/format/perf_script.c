@@ -16,9 +16,9 @@
 
 struct event {
     struct piece comm, name;
-    int64_t pid, tid;  /* -1: not told */
-    int64_t period;    /* -1: not told */
-    struct piece rest; /* behind the event's name: a stack of one frame, when perf recorded no call chains */
+    int64_t pid, tid;  /* -1 if not recorded */
+    int64_t period;    /* -1 if not recorded */
+    struct piece rest; /* text after the event's name; without call chains it is a stack of one frame */
 };
 
 static struct piece take_word(struct piece *p)
@@ -58,7 +58,7 @@ static bool parse_event(struct piece line, struct event *e)
     struct piece rest = line, word = take_word(&rest);
     if (!word.n || word.s != line.s) return false; /* frames are indented, events are not */
     e->comm = word;
-    for (;;) { /* the name of a program may have blanks and numbers in it */
+    for (;;) { /* the name of a program may contain blanks and numbers */
         word = take_word(&rest);
         if (!word.n) return false;
         struct piece after = rest, next = take_word(&after);
@@ -125,8 +125,8 @@ static bool take_frame(struct building *b, struct piece line)
         mapping = *slot;
         if (known) p->mappings[mapping - 1].has_functions = true;
     }
-    /* Named: one location for a name in an object. Unknown: one for an address in an object. The two do not
-     * share keys. */
+    /* A named frame has one location per name and object, an unknown frame one per address and object. The
+     * two kinds have separate keys. */
     uint64_t key =
         known ? (uint64_t)name << 32 | mapping : hash_u64(address ^ hash_u64(mapping)) | 1ull << 63;
     uint32_t *location = idmap_slot(&b->locations, key, &is_new);
@@ -202,7 +202,7 @@ static int read_perf_script(const void *data, size_t len, const struct format_op
         } else if (*line.s == '#') {
             continue;
         } else if (!text_is_blank(*line.s)) {
-            end_sample(&b, &event); /* without call chains there are no blank lines between events */
+            end_sample(&b, &event); /* without call chains no blank line separates the events */
             if (!parse_event(line, &next))
                 rc = legacy_bad_line(err, all, line, "neither an event nor a frame of perf script");
             else if (event = next, event.rest.n)

@@ -49,8 +49,8 @@ static bool next_field_slow(struct rd *r, struct field *f)
     return !r->bad;
 }
 
-/* Reads one field; false at the end or when the bytes make no sense (r->bad). Nearly all have a number below
- * 16 and a value, or length, of at most three bytes: those are read right here. */
+/* Reads one field. Returns false at the end, or with r->bad set if the bytes are invalid. Nearly all
+ * fields have a number below 16 and a value or length of at most three bytes, which the inline code reads. */
 static inline bool next_field(struct rd *r, struct field *f)
 {
     const uint8_t *p = r->p;
@@ -124,7 +124,7 @@ static inline bool id_index_find(const struct id_index *x, uint64_t id, uint32_t
 struct proto {
     struct profile *p;
     struct err *err;
-    uint32_t *strings; /* string number of the file -> id of the profile */
+    uint32_t *strings; /* string index in the file -> id in the profile */
     size_t n_strings;
     struct id_index mappings, functions, locations;
     size_t n_samples, n_mappings, n_functions, n_locations, n_frames, n_labels;
@@ -132,11 +132,11 @@ struct proto {
     size_t sample, next_frame, next_label; /* where the next sample goes */
     struct part *parts;
     size_t n_parts, cap_parts;
-    const uint8_t *run_begin, *run_end; /* the first run of nothing but samples: most of the bytes */
+    const uint8_t *run_begin, *run_end; /* the first contiguous run of samples, which is most of the file */
 };
 
-/* Samples are read in parts, on several threads: each part knows where its bytes and its share of the arrays
- * begin. */
+/* Several threads read the samples in parts. Each part has the start of its bytes and of its share of the
+ * arrays, so the threads write to separate ranges. */
 enum { PART_SAMPLES = 8192 };
 
 struct part {
@@ -146,7 +146,7 @@ struct part {
     struct err err;
 };
 
-/* The next field that is no sample; leaps over the run of them, whose bytes need not be touched again. */
+/* Reads the next field that is not a sample. It jumps over the run of samples without reading their bytes. */
 static inline bool next_other_field(const struct proto *m, struct rd *r, struct field *f)
 {
     if (r->p == m->run_begin) r->p = m->run_end;
@@ -176,8 +176,9 @@ static inline uint64_t ends_in(uint64_t word)
     return (~word & 0x8080808080808080u) >> 7;
 }
 
-/* How many integers: each ends with a byte below 0x80. The last word is taken as the last eight bytes, and
- * those of them that were counted already are shifted out: no loop of a length that cannot be foreseen. */
+/* Returns the number of packed integers, each of which ends with a byte below 0x80. The last word is read
+ * as the last eight bytes, and the bytes that were already counted are shifted out. This avoids a loop
+ * whose length the processor cannot predict. */
 static inline size_t count_packed(struct rd r)
 {
     size_t n = 0, left = rd_left(&r);
@@ -197,8 +198,8 @@ static inline size_t count_packed(struct rd r)
     return n + (sums * 0x0101010101010101u >> 56);
 }
 
-/* A sample that begins at `at`: its frames and labels are counted, so that the arrays are made once; a part
- * may begin with it. */
+/* Counts the frames and labels of the sample that begins at `at`, so that each array is allocated once.
+ * Every PART_SAMPLES samples a new part begins. */
 static void count_sample(struct proto *m, const uint8_t *at, struct rd r)
 {
     struct field f;
@@ -211,7 +212,7 @@ static void count_sample(struct proto *m, const uint8_t *at, struct rd r)
     }
 }
 
-/* First pass: how many of each, and is it a profile at all? */
+/* The first pass counts the records and checks that the bytes are a profile. */
 static int count(struct proto *m, struct rd r)
 {
     struct field f;
@@ -465,8 +466,8 @@ static int add_frame(struct proto *m, uint64_t id)
     return 0;
 }
 
-/* An integer of at most three bytes, the first in word. How long the next one is nobody can foresee, so this
- * does not branch on it. */
+/* Decodes an integer of at most three bytes at the start of word. The processor cannot predict the length
+ * of the next integer, so the code does not branch on it. */
 struct short_varint {
     uint32_t value;
     unsigned n_bits; /* 8, 16 or 24; 0: it is longer */
@@ -481,8 +482,8 @@ static inline struct short_varint short_varint(uint32_t word)
     return (struct short_varint){(word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000), n_bits};
 }
 
-/* The packed frames of a sample: the hottest loop of reading. Nearly every id is dense and at most three
- * bytes long: those are read two by two. */
+/* Reads the packed frames of a sample. This is the hottest loop of the reader. Nearly every id is dense
+ * and at most three bytes long, and such ids are read in pairs. */
 static int add_frames(struct proto *m, struct rd r)
 {
     uint32_t *into = m->p->sample_locations + m->next_frame;
@@ -498,7 +499,7 @@ static int add_frames(struct proto *m, struct rd r)
         r.p += (a.n_bits + b.n_bits) / 8;
     }
     m->next_frame = (size_t)(into - m->p->sample_locations);
-    while (r.p < r.end) { /* the last few; a sparse id, or one that does not exist */
+    while (r.p < r.end) { /* the last ids, a sparse id, or an id that does not exist */
         uint64_t id = rd_varint(&r);
         if (r.bad) return cut(m, "sample", m->sample);
         int rc = add_frame(m, id);
@@ -646,7 +647,7 @@ static void read_part(void *context, size_t i, unsigned worker)
     part->end_label = m.next_label;
 }
 
-/* Labels that say nothing were counted but not kept: the parts close up. */
+/* Labels without content were counted but not kept, so each part may end with a gap. Closes the gaps. */
 static void close_label_gaps(struct proto *m, const struct part *parts, size_t n_parts)
 {
     struct profile *p = m->p;
@@ -682,7 +683,7 @@ static int read_samples(struct proto *m, struct rd r)
     return rc;
 }
 
-/* Runs over the top-level fields with one of these numbers. */
+/* Reads the top-level fields with one of these numbers. */
 static int each(struct proto *m, struct rd r, uint32_t number, int (*read)(struct proto *, struct rd))
 {
     struct field f;
@@ -724,9 +725,10 @@ static int read_proto(const void *data, size_t len, const struct format_options 
     struct proto m = {.p = into, .err = err};
     struct rd r = rd_over(data, len);
     int rc = len ? count(&m, r) : FORMAT_NOT_MINE;
-    /* Any short text can look like a few unknown fields; a profile has types, and strings to name them. */
+    /* Any short text can look like a few unknown fields. A profile has sample types, and strings that name
+     * them. */
     if (!rc && !m.n_strings) rc = FORMAT_NOT_MINE;
-    into->has_period_type = true; /* an absent one is an empty one, as every reader of the format has it */
+    into->has_period_type = true; /* an absent string is empty, as in every reader of the format */
     if (!rc) rc = read_all(&m, r);
     mem_free(m.parts);
     mem_free(m.strings);

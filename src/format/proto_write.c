@@ -1,4 +1,5 @@
-/* proto_write.c - profile.proto out: fields in number order, integers packed, as google/pprof writes it. */
+/* proto_write.c - writes profile.proto as google/pprof does, with fields in the order of their numbers and
+ * packed integers. */
 #include <string.h>
 
 #include "base/archive/pack.h"
@@ -34,9 +35,9 @@ static void put_value_type(struct buf *out, unsigned field, struct value_type t,
     put_message(out, field, part);
 }
 
-/* Frames are most of a profile: the bytes of each location's id are made once. */
+/* Most of a profile is frames, so the bytes of each location's id are encoded once. */
 struct id_bytes {
-    uint64_t bytes; /* the first eight, in the order of memory */
+    uint64_t bytes; /* the first eight bytes, in memory order */
     uint8_t n;      /* 0: more than eight */
 };
 
@@ -45,7 +46,7 @@ struct writing {
     struct id_bytes *ids; /* by location */
     /* of format_write_proto_gzip: */
     int level;
-    const uint32_t *piece_starts; /* samples; one more than there are pieces */
+    const uint32_t *piece_starts; /* first sample of each piece; one entry more than there are pieces */
     size_t n_pieces;
 };
 
@@ -194,9 +195,10 @@ void format_write_proto(const struct profile *p, struct buf *out)
 
 /* ---- packed ---- */
 
-/* A member is packed while its bytes are still near the core that wrote them. About 2 MB: small enough to
- * spread, large enough that packing each on its own costs nothing. */
-enum { PIECE_FRAMES = 1 << 20, FRAMES_PER_SAMPLE = 8 /* what a sample costs besides its frames */ };
+/* A gzip member is compressed while its bytes are still in the cache of the core that wrote them. A piece
+ * of about 2 MB is small enough to distribute and large enough that compressing it separately costs
+ * nothing. */
+enum { PIECE_FRAMES = 1 << 20, FRAMES_PER_SAMPLE = 8 /* cost of a sample besides its frames */ };
 
 static uint32_t *cut_into_pieces(const struct profile *p, size_t *ret_n)
 {
@@ -212,7 +214,7 @@ static uint32_t *cut_into_pieces(const struct profile *p, size_t *ret_n)
         cost += profile_sample_depth(p, s) + FRAMES_PER_SAMPLE;
     }
     *VEC_PUSH(starts, n, cap) = (uint32_t)p->n_samples;
-    if (n > 2) *VEC_PUSH(starts, n, cap) = (uint32_t)p->n_samples; /* the tables are a piece of their own */
+    if (n > 2) *VEC_PUSH(starts, n, cap) = (uint32_t)p->n_samples; /* the tables are a separate piece */
     *ret_n = n - 1;
     return starts;
 }

@@ -1,4 +1,4 @@
-/* symbolized.c - see symbolized.h; and the reader that makes a profile of it. */
+/* symbolized.c - see symbolized.h. It also has the reader that makes a profile from such a file. */
 #include "format/symbolized.h"
 
 #include "base/idmap.h"
@@ -30,8 +30,8 @@ bool symbolized_split(struct piece text, struct symbolized *ret)
         s.names.n = (size_t)(line.s + line.n - s.names.s);
         if (piece_take(&line, "binary=")) s.binary = piece_trim(line);
     }
-    /* "--- heap" and "--- growth" stand before a body with a header of its own; "--- profile" before binary
-     * data. "--- contention" is the header of its body, and often there twice. */
+    /* A body with its own header follows "--- heap" and "--- growth", and binary data follows "---
+     * profile". "--- contention" is the header of its body and often occurs twice. */
     struct piece marker = rest;
     if (text_line(&marker, &line) && piece_take(&line, "---")) {
         piece_skip(&line, " ");
@@ -43,7 +43,7 @@ bool symbolized_split(struct piece text, struct symbolized *ret)
     return true;
 }
 
-/* Lines for "outer--inner": the innermost comes first in a profile. */
+/* Adds the lines for "outer--inner". A profile lists the innermost frame first. */
 static void add_names(struct profile *p, struct location *l, struct piece names, struct idmap *functions)
 {
     l->first_line = (uint32_t)p->n_lines;
@@ -75,8 +75,8 @@ static void name_locations(struct profile *p, struct piece names)
     for (size_t i = 0; i < p->n_locations; i++) {
         struct location *l = &p->locations[i];
         uint32_t index;
-        /* jeprof asks for the leaf as it stands in heap profiles and one less in CPU profiles; we have it the
-         * other way round. */
+        /* jeprof looks up the recorded leaf address in heap profiles and the address minus one in CPU
+         * profiles. This profile stores them the other way round. */
         if (!idmap_find(&by_address, l->address, &index) &&
             !idmap_find(&by_address, l->address + 1, &index) &&
             !idmap_find(&by_address, l->address - 1, &index))

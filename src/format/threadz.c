@@ -1,4 +1,4 @@
-/* threadz.c - "--- threadz 1 ---": the stacks of all threads of a server, and the same without that first
+/* threadz.c - reads "--- threadz 1 ---", the stacks of all threads of a server, with or without that first
  * line. */
 #include "base/mem.h"
 #include "format/format.h"
@@ -36,7 +36,7 @@ struct stack {
     bool same_as_previous;
 };
 
-/* The lines of one thread; *line is then the one that ended them (empty at the end of the text). */
+/* Reads the lines of one thread. Afterwards *line is the line after them, or empty at the end of the text. */
 static int read_stack(struct piece *rest, struct piece *line, struct stack *s, struct piece all,
                       struct err *err)
 {
@@ -61,8 +61,8 @@ static void add_stack(struct legacy *l, const struct stack *s)
         if (l->p->n_samples) l->p->sample_values[l->p->n_samples - 1]++;
         return;
     }
-    legacy_frame(l, s->addresses[0]); /* where the thread is, not a return address */
-    /* The first frame may be there twice, from the registers and off the stack. */
+    legacy_frame(l, s->addresses[0]); /* the current instruction, not a return address */
+    /* The first frame may occur twice, from the registers and from the stack. */
     for (size_t i = s->n > 1 && s->addresses[1] == s->addresses[0] ? 2 : 1; i < s->n; i++)
         legacy_frame(l, s->addresses[i] - 1);
     legacy_sample(l, &one);
@@ -77,7 +77,7 @@ static int read_threadz(const void *data, size_t len, const struct format_option
         if (!text_line(&rest, &line)) return FORMAT_NOT_MINE;
     while (is_comment(line));
     if (is_threadz_line(line)) {
-        bool found = false; /* the first thread, or the map when there is none */
+        bool found = false; /* the first thread, or the map if there are no threads */
         while (!found && text_line(&rest, &line)) found = maps_is_sentinel(line) || piece_starts(line, "-");
         if (!found) line = (struct piece){"", 0};
     } else if (!is_thread_line(line)) {
