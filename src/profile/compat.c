@@ -14,7 +14,7 @@ static int find_type(const struct profile *p, const char *type)
     return -1;
 }
 
-/* Leaves the sample types named, in that order. */
+/* Keeps only the named sample types, in that order. */
 static void select_types(struct profile *p, const char *const *types, size_t n)
 {
     int *from = mem_array(n, sizeof *from);
@@ -36,7 +36,7 @@ static void select_types(struct profile *p, const char *const *types, size_t n)
         p->sample_types = kept;
         p->sample_values = values;
         p->n_sample_types = p->cap_sample_types = n;
-        p->cap_samples = p->n_samples; /* the values array has just this size now */
+        p->cap_samples = p->n_samples; /* the values array has exactly this size now */
         if (!has_default) p->default_sample_type = kept[0].type;
     }
     mem_free(from);
@@ -45,13 +45,13 @@ static void select_types(struct profile *p, const char *const *types, size_t n)
 static bool same_kind(const char *type_a, const char *unit_a, const char *type_b, const char *unit_b)
 {
     size_t a = strlen(type_a), b = strlen(type_b);
-    if (a && type_a[a - 1] == 's') a--; /* "sample" and "samples" are one */
+    if (a && type_a[a - 1] == 's') a--; /* "sample" and "samples" are the same */
     if (b && type_b[b - 1] == 's') b--;
     if (a != b || memcmp(type_a, type_b, a)) return false;
     return !strcmp(unit_a, unit_b) || (unit_known(unit_a) && unit_known(unit_a) == unit_known(unit_b));
 }
 
-/* The finest of the units of one sample type (or of the period, i == -1) over all profiles. */
+/* Returns the finest unit of one sample type over all profiles. i == -1 selects the period. */
 static int finest_unit(struct profile *const *ps, size_t n, int i, const char **ret_unit, struct err *err)
 {
     const char *type = NULL, *unit = NULL, *ignored;

@@ -1,12 +1,12 @@
-/* filter.c - see filter.h. Each regular expression is asked once per distinct string, then samples are walked
- * with the answers. */
+/* filter.c - see filter.h. Each regular expression is matched once per distinct string, and the samples
+ * are then filtered with the results. */
 #include "profile/filter.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/* Answers of one expression about the profile's strings: 0 not asked, 1 no, 2 yes. */
+/* The results of one expression for the profile's strings: 0 not matched yet, 1 no, 2 yes. */
 struct answers {
     struct regex *re;
     uint8_t *of_string;
@@ -45,7 +45,7 @@ static bool location_matches(struct answers *a, const struct profile *p, const s
     return mapping_matches(a, p, l);
 }
 
-/* Keeps the lines of l that match (or do not); the rest of its range is left unused. */
+/* Keeps the lines of l that match, or those that do not. The rest of its range stays unused. */
 static void keep_lines(struct answers *a, struct profile *p, struct location *l, bool keep_matching)
 {
     bool whole = mapping_matches(a, p, l);
@@ -59,8 +59,8 @@ static void keep_lines(struct answers *a, struct profile *p, struct location *l,
     l->n_lines = kept;
 }
 
-/* Rewrites the samples: edit decides for each whether it stays, and which of its frames (it may shorten and
- * rewrite them in place, returning the new number; SIZE_MAX drops the sample). */
+/* Rewrites the samples. For each sample, edit may change the frames in place and returns their new number,
+ * or SIZE_MAX to drop the sample. */
 typedef size_t edit_frames(void *context, size_t sample, uint32_t *frames, size_t n);
 
 static void rewrite_samples(struct profile *p, edit_frames *edit, void *context)
@@ -177,7 +177,7 @@ bool profile_show_from(struct profile *p, struct regex *re)
         } else {
             for (uint32_t k = l->n_lines; k > 0 && !is_match[i]; k--) {
                 if (!line_matches(&a, p, &p->lines[l->first_line + k - 1])) continue;
-                l->n_lines = k; /* the callers inlined above it go */
+                l->n_lines = k; /* the callers that it is inlined into are removed */
                 is_match[i] = 1;
             }
         }
@@ -204,13 +204,13 @@ static size_t edit_by_answer(void *context, size_t sample, uint32_t *frames, siz
 
 void profile_filter_by_test(struct profile *p, sample_test *keep, void *context)
 {
-    uint8_t *answer = mem_zalloc(p->n_samples); /* all asked before anything moves */
+    uint8_t *answer = mem_zalloc(p->n_samples); /* match all names before any frame moves */
     for (size_t s = 0; s < p->n_samples; s++) answer[s] = keep(context, p, s);
     rewrite_samples(p, edit_by_answer, answer);
     mem_free(answer);
 }
 
-/* Keeps the labels whose key's answer is non-zero. */
+/* Keeps the labels whose key has a non-zero result. */
 static void keep_labels(struct profile *p, const uint8_t *keep_key)
 {
     uint64_t end = 0;

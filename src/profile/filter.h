@@ -19,10 +19,11 @@ struct filter_matched {
 struct filter_matched profile_filter_by_name(struct profile *p, struct regex *focus, struct regex *ignore,
                                              struct regex *hide, struct regex *show);
 
-/* Drops what is above (towards the root of) the highest matching frame, and samples without one. */
+/* Drops the callers of the matching frame that is nearest to the root, and the samples without a matching
+ * frame. */
 bool profile_show_from(struct profile *p, struct regex *re);
 
-/* Keeps samples for which focus says true and ignore says false; each may be NULL. */
+/* Keeps the samples for which focus returns true and ignore returns false. Each may be NULL. */
 typedef bool sample_test(void *context, const struct profile *p, size_t sample);
 void profile_filter_by_test(struct profile *p, sample_test *keep, void *context);
 
@@ -32,10 +33,11 @@ void profile_filter_labels(struct profile *p, struct regex *show, struct regex *
 void profile_remove_label(struct profile *p, const char *key);
 void profile_set_label(struct profile *p, const char *key, const char *value); /* on every sample */
 
-/* The profile's own drop_frames and keep_frames: a matching function, and what it calls, goes. */
+/* Applies the profile's own drop_frames and keep_frames: removes a matching function and everything that
+ * it calls. */
 int profile_drop_uninteresting(struct profile *p, struct err *err);
 
-/* A matching frame becomes the leaf: what it calls goes. */
+/* Makes a matching frame the leaf by removing everything that it calls. */
 void profile_prune_from(struct profile *p, struct regex *re);
 
 struct aggregate { /* what is kept */
@@ -43,8 +45,9 @@ struct aggregate { /* what is kept */
 };
 void profile_aggregate(struct profile *p, struct aggregate keep);
 
-/* Frames named after label values: those of `roots` below the root, those of `leaves` at the leaf. Keys are
- * comma-separated; numbers are given a name by format_number. Tells whether any sample had such labels. */
+/* Adds frames named after label values: those of the keys in `roots` below the root, those of the keys in
+ * `leaves` at the leaf. Keys are comma-separated, and format_number gives a name to a number. Returns
+ * whether any sample had such labels. */
 typedef const char *format_number(void *context, int64_t value, const char *unit);
 void profile_add_label_frames(struct profile *p, const char *roots, const char *leaves, format_number *format,
                               void *context, bool *ret_roots_matched, bool *ret_leaves_matched);

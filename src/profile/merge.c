@@ -1,4 +1,4 @@
-/* merge.c - several profiles into one; see profile.h and merge_int.h. */
+/* merge.c - merges several profiles into one; see profile.h and merge_int.h. */
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -67,14 +67,14 @@ static void merge_header(struct merge *m, const struct profile *p, bool is_first
     }
 }
 
-/* ---- one after the other ---- */
+/* ---- the sources in order ---- */
 
 struct profile_merger {
     struct merge m;
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    size_t tables_turn, samples_turn; /* the place whose turn it is, in each step */
-    struct merge_source *last;        /* the newest whose tables are in the result */
+    size_t tables_turn, samples_turn; /* the next place of each step */
+    struct merge_source *last;        /* the last source whose tables are in the result */
 };
 
 struct profile_merger *profile_merger_new(void)
@@ -172,8 +172,8 @@ struct profile *profile_merger_end(struct profile_merger *x)
     pthread_mutex_destroy(&x->lock);
     pthread_cond_destroy(&x->moved);
     mem_free(x);
-    /* Opposite values may have met (a diff): such samples say nothing any more. One more pass takes them, and
-     * what only they used, out. */
+    /* In a diff, opposite values may have cancelled out. One more pass removes such samples and the
+     * records that only they used. */
     for (size_t s = 0; s < merged->n_samples; s++) {
         if (!merge_all_zero(profile_sample_values(merged, s), merged->n_sample_types)) continue;
         struct profile_merger *again = profile_merger_new();

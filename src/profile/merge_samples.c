@@ -1,4 +1,4 @@
-/* merge_samples.c - the samples of a source into the result; see merge_int.h. */
+/* merge_samples.c - adds the samples of a source to the result; see merge_int.h. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -95,8 +95,8 @@ static uint32_t map_string(struct lookup *l, uint32_t id)
     return *known - 1;
 }
 
-/* Two mappings are one when they are the same size and file: a library is loaded at another address in each
- * process. */
+/* Two mappings are equal if they have the same size and file, because each process loads a library at
+ * another address. */
 static uint64_t rounded_size(const struct mapping *map)
 {
     uint64_t size = map->limit - map->start;
@@ -221,7 +221,7 @@ static void map_location(struct lookup *l, uint32_t index)
     *known = (uint32_t)*slot;
 }
 
-/* ---- what is just as in the source before ---- */
+/* ---- records that equal those of the previous source ---- */
 
 static bool equal_strings(const struct profile *p, const struct profile *q, uint32_t id)
 {
@@ -234,8 +234,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* In the order of the tables, which is the order of memory. A record takes its place over only if all that it
- * refers to did: a place that is 0 was not known for the source before either. */
+/* Goes through the tables in memory order. A record reuses the index that it had in the previous source
+ * only if all records that it refers to do. An index of 0 was unknown in the previous source, too. */
 static void take_over_places(struct merge_source *s, const struct merge_source *before)
 {
     const struct profile *p = s->p, *q = before->p;
@@ -277,7 +277,7 @@ void merge_tables(struct merge *m, struct merge_source *s)
     struct lookup l = {.m = m, .s = s};
     if (s->before) take_over_places(s, s->before);
     if (!m->to->n_mappings && s->p->n_mappings)
-        map_mapping(&l, 1); /* the first mapping is the main program: it stays first */
+        map_mapping(&l, 1); /* the first mapping is the main program and stays first */
     for (size_t i = 0; i < s->n_uses; i++) {
         if (s->uses[i].is_string)
             map_string(&l, s->uses[i].index);

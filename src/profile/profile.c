@@ -148,7 +148,8 @@ void profile_name_location(struct profile *p, size_t location, uint32_t function
 
 int64_t profile_total(const struct profile *p, size_t sample_index)
 {
-    uint64_t total = 0; /* unsigned, so that absurd values of a hostile file wrap around */
+    uint64_t total =
+        0; /* unsigned, so that the values of a hostile file wrap around instead of overflowing */
     for (size_t s = 0; s < p->n_samples; s++) total += (uint64_t)profile_sample_values(p, s)[sample_index];
     return (int64_t)total;
 }
@@ -247,7 +248,7 @@ static void check_frames(void *context, size_t run, unsigned worker)
     if (n_wrong) c->is_wrong = true;
 }
 
-static bool frames_are_known(const struct profile *p) /* there may be a hundred million */
+static bool frames_are_known(const struct profile *p) /* there may be a hundred million entries */
 {
     struct frames_check c = {.p = p};
     size_t n_runs = (size_t)((p->sample_location_start[p->n_samples] + RUN_FRAMES - 1) / RUN_FRAMES);

@@ -32,7 +32,7 @@ struct label {
     uint32_t key;  /* string */
     uint32_t str;  /* string; when not 0 the label is text and num is unused */
     int64_t num;   /* numeric value when str is 0 */
-    uint32_t unit; /* string, for numeric labels; 0: none given */
+    uint32_t unit; /* string, for numeric labels; 0 if none */
 };
 
 struct mapping {
@@ -50,7 +50,7 @@ struct line {
 struct location {
     uint64_t id; /* as in the file; unique, never 0 */
     uint64_t address;
-    uint32_t mapping; /* index of mappings + 1; 0: none */
+    uint32_t mapping; /* index in mappings + 1; 0 if none */
     uint32_t first_line, n_lines;
     bool is_folded;
 };
@@ -87,7 +87,7 @@ struct profile {
     uint32_t drop_frames, keep_frames; /* strings: regular expressions */
     int64_t time_ns, duration_ns;
     struct value_type period_type;
-    bool has_period_type; /* said, even if both strings are empty */
+    bool has_period_type; /* the file has a period type, even if both strings are empty */
     int64_t period;
     uint32_t *comments; /* strings */
     size_t n_comments, cap_comments;
@@ -98,7 +98,7 @@ struct profile {
 struct profile *profile_new(void);
 void profile_free(struct profile *p); /* NULL is fine */
 
-/* ---- building: what format readers call ---- */
+/* ---- building, for format readers ---- */
 
 uint32_t profile_string(struct profile *p, const char *s, size_t len); /* interns */
 uint32_t profile_cstr(struct profile *p, const char *s);
@@ -106,8 +106,8 @@ void profile_add_sample_type(struct profile *p, const char *type,
                              const char *unit); /* before the first sample */
 void profile_add_comment(struct profile *p, const char *text);
 
-/* Each returns the index of the new record; ids are given in order (index + 1). Nothing is looked up: see
- * profile_find_*. */
+/* Each returns the index of the new record, whose id is index + 1. They do not look for an equal record;
+ * see profile_find_*. */
 uint32_t profile_add_mapping(struct profile *p, uint64_t start, uint64_t limit, uint64_t file_offset,
                              uint32_t filename, uint32_t build_id);
 uint32_t profile_add_function(struct profile *p, uint32_t name, uint32_t system_name, uint32_t filename,
@@ -116,12 +116,11 @@ uint32_t profile_add_location(struct profile *p, uint64_t address, uint32_t mapp
 void profile_add_line(struct profile *p, uint32_t function, int64_t line,
                       int64_t column); /* to the newest location */
 
-/* Gives a location the one function as its name, instead of what it had, and notes in its mapping that there
- * are names. */
+/* Replaces the lines of a location by this one function, and notes in its mapping that it has names. */
 void profile_name_location(struct profile *p, size_t location, uint32_t function);
 
-/* A sample with its frames (leaf first) and values (n_sample_types of them); then its labels, before the next
- * sample. */
+/* Adds a sample with its frames (leaf first) and its n_sample_types values. Its labels must be added
+ * before the next sample. */
 void profile_add_sample(struct profile *p, const uint32_t *locations, size_t n_locations,
                         const int64_t *values);
 void profile_add_label_str(struct profile *p, uint32_t key, uint32_t str); /* to the newest sample */
@@ -155,16 +154,18 @@ static inline const int64_t *profile_sample_values(const struct profile *p, size
     return p->sample_values + sample * p->n_sample_types;
 }
 
-/* The sum of one sample type over all samples. */
+/* Returns the sum of one sample type over all samples. */
 int64_t profile_total(const struct profile *p, size_t sample_index);
 
-/* The sample type shown when none is asked for: default_sample_type, else the last one. */
+/* Returns the sample type that is shown by default: default_sample_type, else the last one. */
 size_t profile_default_sample_index(const struct profile *p);
 
-/* name: a type ("alloc_space"), the same without "inuse_" ("space"), or a number; -1 when there is none. */
+/* Finds a sample type by its name ("alloc_space"), by its name without "inuse_" ("space"), or by its
+ * number. Returns -1 if there is none. */
 int profile_sample_index(const struct profile *p, const char *name);
 
-/* The same, "" being the default; when there is none, ERR_INPUT says what there is. */
+/* The same, but "" selects the default. If there is none, returns ERR_INPUT and a message that lists the
+ * sample types. */
 int profile_choose_sample(const struct profile *p, const char *name, size_t *ret_index, struct err *err);
 
 /* Checks that every index is in range, ids are unique and not 0, frames and labels of samples follow each
@@ -174,18 +175,20 @@ int profile_check(const struct profile *p, struct err *err);
 
 /* ---- merging (merge.c) ---- */
 
-/* One profile that holds the samples of all: equal stacks with equal labels added up, locations, functions
- * and mappings shared. The sample types must be the same; when they are not, ERR_INPUT says which differ.
- * Sources are left as they are. Times: earliest start, durations added, period the largest, comments united.
- */
+/* Merges the samples of all sources into one profile. Equal stacks with equal labels are added up, and
+ * equal locations, functions and mappings are stored once. The sample types must be the same; otherwise
+ * the function returns ERR_INPUT and a message that names the difference. The sources do not change. The
+ * result has the earliest start, the sum of the durations, the largest period and the comments of all
+ * sources. */
 int profile_merge(struct profile *const *sources, size_t n_sources, struct profile **ret_merged,
                   struct err *err);
 
-/* The same for sources that need not be in memory all at once. Each has a place, 0, 1, 2 ...; the calls may
- * come from several threads, and one waits until all places before its own are done: take the places in
- * order. NULL leaves the place empty. ERR_INPUT: the sample types are not those of the first, and nothing of
- * it was added. A source that is added stays as it is and must live until the end; one that is taken is freed
- * as soon as it is not needed. */
+/* The same for sources that need not be in memory at the same time. Each source has a place: 0, 1, 2 and
+ * so on. Several threads may call these functions. A call waits until all lower places are done, so
+ * threads must take the places in order, or they would wait for ever. NULL leaves a place empty. ERR_INPUT
+ * means that the sample types differ from those of the first source; nothing of this source is then added.
+ * An added source does not change and must live until the end. A taken source is freed as soon as it is
+ * not needed. */
 struct profile_merger;
 struct profile_merger *profile_merger_new(void);
 int profile_merger_add(struct profile_merger *merger, size_t place, const struct profile *source,
@@ -196,6 +199,6 @@ struct profile *profile_merger_end(struct profile_merger *merger); /* the result
 void profile_scale(struct profile *p, double factor); /* all values */
 void profile_scale_each(
     struct profile *p,
-    const double *factor_per_type); /* one factor per sample type; drops all-zero samples */
+    const double *factor_per_type); /* one factor per sample type; drops samples whose values are all zero */
 
 #endif

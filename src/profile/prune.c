@@ -1,12 +1,12 @@
-/* prune.c - cutting stacks below a function; frames made of labels. See filter.h. */
+/* prune.c - cuts stacks below a function and makes frames from labels. See filter.h. */
 #include <string.h>
 
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "profile/filter.h"
 
-/* The name without its argument list: up to the first '(' that does not belong to one of C++'s own spellings.
- */
+/* Returns the name without its argument list, which begins at the first '(' that is not part of a C++ name
+ * such as "operator()" or "(anonymous namespace)". */
 static size_t simple_name_len(const char *s, size_t len)
 {
     static const char *const own[] = {"(anonymous namespace)", "operator()"};
@@ -44,7 +44,8 @@ static void cut_stacks(struct profile *p, const uint8_t *action)
     for (size_t s = 0; s < p->n_samples; s++) {
         const uint32_t *frames = profile_sample_frames(p, s);
         size_t n = profile_sample_depth(p, s), from = 0;
-        bool found_user = false; /* nothing is pruned before the first frame of the program itself */
+        bool found_user =
+            false; /* seen from the root, nothing is pruned before the first frame that does not match */
         for (size_t i = n; i > 0; i--) {
             uint8_t a = action[frames[i - 1]];
             if (a == KEEP) {
@@ -132,7 +133,7 @@ void profile_prune_from(struct profile *p, struct regex *re)
     mem_free(is_cut);
 }
 
-/* ---- frames made of labels ---- */
+/* ---- frames made from labels ---- */
 
 struct key_list {
     uint32_t ids[64]; /* strings of the keys */
