@@ -68,8 +68,8 @@ $(B)/tests/agent/%: $(B)/tests/agent/%.o $(B)/libagent.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(SAN) $(LDFLAGS) -o $@ $< $(B)/libagent.a -lm -pthread
 
-# This test refuses the library memory: all of it comes from these two functions.
-$(B)/tests/agent/host/test_no_memory: LDFLAGS += -Wl,--wrap=mmap,--wrap=mremap
+# These tests refuse the library memory: all of it comes from these two functions.
+$(B)/tests/agent/host/test_no_memory $(B)/tests/agent/heap/test_jemalloc_find: LDFLAGS += -Wl,--wrap=mmap,--wrap=mremap
 
 # Harnesses of the agent's parsers link just those files of the agent: with all of it they would get its malloc and its locks too.
 FUZZ_OBJ_agent_http = $(B)/agent/src/agent/http/http_request.o

@@ -43,14 +43,18 @@ static int switch_off(struct desk *desk, struct err *err)
     return desk->source->disable(err);
 }
 
+/* The choice is final once every object was searched for a jemalloc. Until then (the kernel refused memory
+ * for the search) it may change while the source is off. */
 static struct desk *desk_for_heap(void)
 {
     char why[300];
     const char *wanted = config_text("jemalloc", "auto");
-    if (heap_desk.source) return &heap_desk;
+    bool is_in_use = heap_desk.n_captures || heap_desk.was_switched_on;
+    if (heap_desk.source && (is_in_use || jemalloc_looked_everywhere())) return &heap_desk;
     bool use_jemalloc =
         !strcmp(wanted, "auto") ? heap_jemalloc.usable(why, sizeof why) : config_flag("jemalloc", true);
     heap_desk.source = use_jemalloc ? &heap_jemalloc : &heap_own;
+    if (use_jemalloc) jemalloc_started();
     return &heap_desk;
 }
 
@@ -291,7 +295,6 @@ static void heap_started(void)
     pthread_mutex_lock(&lock);
     heap_desk = allocs_desk = (struct desk){0};
     struct desk *desk = desk_for_heap();
-    if (desk->source == &heap_jemalloc) jemalloc_started();
     if (config_flag("heap", false) || !strcmp(heap, "on")) {
         if (switch_on(desk, period > 0 ? (uint64_t)period : 0, &err) && !config_flag("quiet", false))
             dprintf(STDERR_FILENO, "procprof: %s\n", err.text);

@@ -26,11 +26,16 @@ struct jemalloc {
     bool opt_prof;    /* and the process was started with prof:true */
 };
 
-/* Every jemalloc in the process, those with opt_prof first. Looks once, and again when `again`. */
-unsigned jemalloc_find(const struct jemalloc **ret_found, bool again);
+/* Every jemalloc in the process, those with opt_prof first. Looks once, and again after the kernel refused
+ * memory for it. The functions of this file run under the lock of heap_kinds.c. */
+unsigned jemalloc_find(const struct jemalloc **ret_found);
+
+/* False: jemalloc_find has not looked into every object yet. */
+bool jemalloc_looked_everywhere(void);
 
 /* Finds functions whose name ends in `suffix`, in the symbol tables of an ELF file of this process that is
- * loaded at `bias`. Calls found for each, until that returns true. jemalloc_elf.c */
+ * loaded at `bias`. Calls found for each, until that returns true. Returns false when the kernel refused
+ * memory, so there may be more of them. jemalloc_elf.c */
 typedef bool jemalloc_elf_found(void *context, const char *name, uintptr_t address);
 bool jemalloc_elf_symbols(const char *path, uintptr_t bias, const char *suffix, jemalloc_elf_found *found,
                           void *context);
@@ -42,7 +47,8 @@ int jemalloc_text_parse(const char *text, size_t n_bytes, struct output *o, stru
  * asked for memory. jemalloc_frames.c */
 void jemalloc_strip_frames(const struct jemalloc *j, struct output *o);
 
-/* Called when the agent starts, before the host has threads. */
+/* Called when jemalloc becomes the heap source: usually when the agent starts, before the host has threads.
+ */
 void jemalloc_started(void);
 
 /* Does the driven jemalloc keep counts of what was freed (opt.prof_accum)? */

@@ -25,65 +25,94 @@ static bool is_loaded_file(const struct elf_file *f, const uint8_t *loaded)
     return false;
 }
 
-/* Few names end in the suffix. So their ends are found first, and then the symbols whose name starts up to 63
+/* A large program has symbol tables of many megabytes, and memory for a copy of them would be the host's. So
+ * names and symbols are read one window at a time.
+ *
+ * Few names end in the suffix. So their ends are found first, and then the symbols whose name starts up to 63
  * bytes before such an end. */
-#define MAX_ENDS 16
+#define WINDOW_BYTES     ((size_t)1 << 20)
+#define WINDOW_SYMBOLS   (WINDOW_BYTES / sizeof(ElfW(Sym)))
+#define MAX_ENDS         16
+#define MAX_NAME_AND_NUL 64
 
-static size_t find_ends(const struct elf_part *names, const char *suffix, uint64_t ends[MAX_ENDS])
+struct search {
+    const struct elf_file *file;
+    uintptr_t bias;
+    const char *suffix;
+    jemalloc_elf_found *found;
+    void *context;
+    uint8_t *window;
+    const ElfW(Shdr) * names;
+    uint64_t ends[MAX_ENDS]; /* offsets in names of the NUL behind the suffix */
+    size_t n_ends;
+};
+
+/* Windows overlap by one byte less than the suffix and its NUL have, so each occurrence is found once. */
+static void find_ends(struct search *x)
 {
-    size_t n_ends = 0, length = strlen(suffix) + 1;
-    const uint8_t *p = names->bytes;
-    for (; p && n_ends < MAX_ENDS &&
-           (p = memmem(p, names->n_bytes - (size_t)(p - names->bytes), suffix, length));
-         p += length)
-        ends[n_ends++] = (uint64_t)(p - names->bytes) + length - 1;
-    return n_ends;
+    size_t length = strlen(x->suffix) + 1, n;
+    x->n_ends = 0;
+    for (uint64_t at = 0; at + length <= x->names->sh_size; at += n - (length - 1)) {
+        n = x->names->sh_size - at < WINDOW_BYTES ? (size_t)(x->names->sh_size - at) : WINDOW_BYTES;
+        if (!elf_file_read(x->file, x->names, at, x->window, n)) return;
+        const uint8_t *p = x->window, *end = x->window + n;
+        for (; (p = memmem(p, (size_t)(end - p), x->suffix, length)); p += length) {
+            if (x->n_ends == MAX_ENDS) return;
+            x->ends[x->n_ends++] = at + (uint64_t)(p - x->window) + length - 1;
+        }
+    }
 }
 
-static bool scan_symbols(const struct elf_part *symbols, const char *text, const uint64_t *ends,
-                         size_t n_ends, uintptr_t bias, jemalloc_elf_found *found, void *context)
+static bool offer_symbol(const struct search *x, const ElfW(Sym) * s)
 {
-    for (size_t i = 0; i < symbols->n_bytes / sizeof(ElfW(Sym)); i++) {
-        const ElfW(Sym) *s = (const ElfW(Sym) *)(const void *)symbols->bytes + i;
-        if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !s->st_value) continue;
-        for (size_t e = 0; e < n_ends; e++)
-            if (s->st_name < ends[e] && ends[e] - s->st_name < 64 &&
-                strlen(text + s->st_name) == ends[e] - s->st_name &&
-                found(context, text + s->st_name, bias + s->st_value))
-                return true;
+    char name[MAX_NAME_AND_NUL];
+    if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != STT_FUNC || !s->st_value) return false;
+    for (size_t e = 0; e < x->n_ends; e++) {
+        if (s->st_name >= x->ends[e] || x->ends[e] - s->st_name >= sizeof name) continue;
+        size_t length = (size_t)(x->ends[e] - s->st_name);
+        if (elf_file_read(x->file, x->names, s->st_name, name, length + 1) &&
+            strnlen(name, length + 1) == length && x->found(x->context, name, x->bias + s->st_value))
+            return true;
     }
     return false;
 }
 
-/* The symbols are read only when a name of theirs ends in the suffix. */
-static bool scan_table(struct elf_file *f, const ElfW(Shdr) * table, uintptr_t bias, const char *suffix,
-                       jemalloc_elf_found *found, void *context)
+/* The symbols are read only when a name of theirs ends in the suffix. Returns true when found did. */
+static bool scan_table(struct search *x, const ElfW(Shdr) * table)
 {
-    uint64_t ends[MAX_ENDS];
-    bool stopped = false;
-    struct elf_part names = elf_file_load(f, elf_file_section(f, table->sh_link));
-    size_t n_ends = find_ends(&names, suffix, ends);
-    if (n_ends) {
-        struct elf_part symbols = elf_file_load(f, table);
-        stopped = scan_symbols(&symbols, (const char *)names.bytes, ends, n_ends, bias, found, context);
-        elf_part_free(&symbols);
+    find_ends(x);
+    uint64_t n_left = x->n_ends ? table->sh_size / sizeof(ElfW(Sym)) : 0, at = 0;
+    while (n_left) {
+        size_t n = n_left < WINDOW_SYMBOLS ? (size_t)n_left : WINDOW_SYMBOLS;
+        if (!elf_file_read(x->file, table, at, x->window, n * sizeof(ElfW(Sym)))) return false;
+        for (size_t i = 0; i < n; i++)
+            if (offer_symbol(x, (const ElfW(Sym) *)(const void *)x->window + i)) return true;
+        at += n * sizeof(ElfW(Sym));
+        n_left -= n;
     }
-    elf_part_free(&names);
-    return stopped;
+    return false;
+}
+
+static void scan_file(struct search *x)
+{
+    unsigned n = is_loaded_file(x->file, (const uint8_t *)x->bias) ? elf_file_n_sections(x->file) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        const ElfW(Shdr) *s = elf_file_section(x->file, i);
+        if ((s->sh_type != SHT_SYMTAB && s->sh_type != SHT_DYNSYM) || s->sh_link >= n) continue;
+        x->names = elf_file_section(x->file, s->sh_link);
+        if (scan_table(x, s)) return;
+    }
 }
 
 bool jemalloc_elf_symbols(const char *path, uintptr_t bias, const char *suffix, jemalloc_elf_found *found,
                           void *context)
 {
     struct elf_file f;
-    bool stopped = false;
-    if (!elf_file_open(&f, path)) return false;
-    unsigned n = is_loaded_file(&f, (const uint8_t *)bias) ? elf_file_n_sections(&f) : 0;
-    for (unsigned i = 0; i < n && !stopped; i++) {
-        const ElfW(Shdr) *s = elf_file_section(&f, i);
-        if ((s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM) && s->sh_link < n)
-            stopped = scan_table(&f, s, bias, suffix, found, context);
-    }
+    if (!elf_file_open(&f, path)) return true;
+    struct search x = {.file = &f, .bias = bias, .suffix = suffix, .found = found, .context = context};
+    x.window = f.no_memory ? NULL : pages_map(WINDOW_BYTES);
+    if (x.window) scan_file(&x);
+    pages_unmap(x.window, WINDOW_BYTES);
     elf_file_close(&f);
-    return stopped;
+    return x.window != NULL;
 }

@@ -9,7 +9,7 @@
 
 static struct jemalloc all[JEMALLOC_MAX];
 static unsigned n_all;
-static bool looked;
+static bool looked_everywhere;
 
 struct object {
     char path[256];
@@ -66,19 +66,29 @@ static bool add(void *context, const char *name, uintptr_t address)
     return n_all == JEMALLOC_MAX;
 }
 
-unsigned jemalloc_find(const struct jemalloc **ret_found, bool again)
+/* Adds to what was found earlier. Returns false when the kernel refused memory. */
+static bool look(void)
 {
-    struct objects *o = looked && !again ? NULL : pages_map(sizeof *o);
-    if (o) {
-        looked = true;
-        n_all = 0;
-        loader_begin();
-        dl_iterate_phdr(gather, o);
-        loader_end();
-        for (unsigned i = 0; i < o->n && n_all < JEMALLOC_MAX; i++)
-            jemalloc_elf_symbols(o->at[i].path, o->at[i].bias, "mallctl", add, &o->at[i]);
-        pages_unmap(o, sizeof *o);
-    }
+    struct objects *o = pages_map(sizeof *o);
+    if (!o) return false;
+    bool is_complete = true;
+    loader_begin();
+    dl_iterate_phdr(gather, o);
+    loader_end();
+    for (unsigned i = 0; i < o->n && n_all < JEMALLOC_MAX; i++)
+        is_complete &= jemalloc_elf_symbols(o->at[i].path, o->at[i].bias, "mallctl", add, &o->at[i]);
+    pages_unmap(o, sizeof *o);
+    return is_complete;
+}
+
+unsigned jemalloc_find(const struct jemalloc **ret_found)
+{
+    if (!looked_everywhere) looked_everywhere = look();
     *ret_found = all;
     return n_all;
+}
+
+bool jemalloc_looked_everywhere(void)
+{
+    return looked_everywhere;
 }

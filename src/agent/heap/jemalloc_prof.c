@@ -26,13 +26,13 @@
 static const struct jemalloc *driven(void)
 {
     const struct jemalloc *all;
-    return jemalloc_find(&all, false) && all[0].opt_prof ? &all[0] : NULL;
+    return jemalloc_find(&all) && all[0].opt_prof ? &all[0] : NULL;
 }
 
 static bool jemalloc_usable(char *why, size_t size)
 {
     const struct jemalloc *all;
-    unsigned n = jemalloc_find(&all, false);
+    unsigned n = jemalloc_find(&all);
     if (!n)
         snprintf(why, size, "none in this process");
     else
@@ -40,7 +40,7 @@ static bool jemalloc_usable(char *why, size_t size)
                  all[0].opt_prof      ? "started with prof:true"
                  : all[0].config_prof ? "started without MALLOC_CONF=prof:true"
                                       : "built without --enable-prof");
-    return driven() != NULL;
+    return n && all[0].opt_prof;
 }
 
 static int fail(struct err *err, const char *name, int status)
@@ -105,24 +105,23 @@ static int jemalloc_enable(uint64_t period_bytes, struct err *err)
     return write_bool(j, "prof.active", true, err);
 }
 
+static const struct jemalloc *sampled; /* set once, before thread_started is; new threads only read it */
+
 /* Runs in a new thread of the host, before its code. */
 static void thread_started(uint32_t tid)
 {
     (void)tid;
-    const struct jemalloc *all;
     bool active = true;
-    if (jemalloc_find(&all, false) && all[0].opt_prof)
-        all[0].mallctl("thread.prof.active", NULL, NULL, &active, sizeof active);
+    sampled->mallctl("thread.prof.active", NULL, NULL, &active, sizeof active);
 }
 
 void jemalloc_started(void)
 {
-    static bool listens;
     const struct jemalloc *j = driven();
     if (!j) return;
     write_bool(j, "prof.thread_active_init", true, NULL);
-    if (listens) return;
-    listens = true;
+    if (sampled) return;
+    sampled = j;
     threads_on_start(thread_started);
     atomic_fetch_add(&threads_watched, 1);
 }

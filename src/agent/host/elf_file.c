@@ -10,24 +10,28 @@
 
 #define MAX_PART ((uint64_t)1 << 30)
 
+static bool is_in_file(const struct elf_file *f, uint64_t offset, uint64_t n_bytes)
+{
+    return offset <= f->size && n_bytes <= f->size - offset;
+}
+
+static bool read_bytes(const struct elf_file *f, uint64_t offset, void *into, size_t n_bytes)
+{
+    for (size_t done = 0; done < n_bytes;) {
+        ssize_t n = pread(f->fd, (uint8_t *)into + done, n_bytes - done, (off_t)(offset + done));
+        if (n <= 0) return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
 static struct elf_part read_part(struct elf_file *f, uint64_t offset, uint64_t n_bytes)
 {
-    struct elf_part p = {0};
-    if (!n_bytes || n_bytes > MAX_PART || offset > f->size || n_bytes > f->size - offset) return p;
-    uint8_t *memory = pages_map((size_t)n_bytes);
-    uint64_t done = 0;
-    while (memory && done < n_bytes) {
-        ssize_t n = pread(f->fd, memory + done, (size_t)(n_bytes - done), (off_t)(offset + done));
-        if (n <= 0) break;
-        done += (uint64_t)n;
-    }
-    f->no_memory |= !memory;
-    if (!memory) return p;
-    if (done < n_bytes) {
-        pages_unmap(memory, (size_t)n_bytes);
-        return p;
-    }
-    return (struct elf_part){memory, (size_t)n_bytes};
+    if (!n_bytes || n_bytes > MAX_PART || !is_in_file(f, offset, n_bytes)) return (struct elf_part){0};
+    struct elf_part p = {pages_map((size_t)n_bytes), (size_t)n_bytes};
+    f->no_memory |= !p.bytes;
+    if (!p.bytes || !read_bytes(f, offset, p.bytes, p.n_bytes)) elf_part_free(&p);
+    return p;
 }
 
 void elf_part_free(struct elf_part *p)
@@ -65,10 +69,23 @@ void elf_file_close(struct elf_file *f)
     f->fd = -1;
 }
 
+static bool has_plain_bytes(const ElfW(Shdr) * section)
+{
+    return section->sh_type != SHT_NOBITS && !(section->sh_flags & SHF_COMPRESSED);
+}
+
 struct elf_part elf_file_load(struct elf_file *f, const ElfW(Shdr) * section)
 {
-    if (section->sh_type == SHT_NOBITS || (section->sh_flags & SHF_COMPRESSED)) return (struct elf_part){0};
-    return read_part(f, section->sh_offset, section->sh_size);
+    return has_plain_bytes(section) ? read_part(f, section->sh_offset, section->sh_size)
+                                    : (struct elf_part){0};
+}
+
+bool elf_file_read(const struct elf_file *f, const ElfW(Shdr) * section, uint64_t offset, void *into,
+                   size_t n_bytes)
+{
+    return has_plain_bytes(section) && is_in_file(f, section->sh_offset, section->sh_size) &&
+           offset <= section->sh_size && n_bytes <= section->sh_size - offset &&
+           read_bytes(f, section->sh_offset + offset, into, n_bytes);
 }
 
 const ElfW(Shdr) * elf_file_find(struct elf_file *f, uint32_t type, const char *name)

@@ -54,4 +54,9 @@ const ElfW(Shdr) * elf_file_find(struct elf_file *f, uint32_t type, const char *
 struct elf_part elf_file_load(struct elf_file *f, const ElfW(Shdr) * section);
 void elf_part_free(struct elf_part *p);
 
+/* Copies n_bytes of a section's content, from `offset` in it. False when it has fewer bytes, is compressed,
+ * has no bytes in the file or cannot be read. */
+bool elf_file_read(const struct elf_file *f, const ElfW(Shdr) * section, uint64_t offset, void *into,
+                   size_t n_bytes);
+
 #endif
