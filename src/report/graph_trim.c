@@ -1,4 +1,4 @@
-/* graph_trim.c - ordering a graph and leaving out what is too small to matter; see graph.h. */
+/* graph_trim.c - orders a graph and removes nodes and edges that are too small to matter; see graph.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static int64_t magnitude(int64_t v)
     return v < 0 ? (int64_t)(0 - (uint64_t)v) : v;
 }
 
-/* All attributes as one text: the last resort that makes every order total. */
+/* Returns all attributes as one text, which decides between nodes that are equal in all other respects. */
 static void print_info(const struct profile *p, const struct node_info *i, struct buf *out)
 {
     buf_printf(out, "{%s %s %llu %s %lld %lld %lld %s}", profile_text(p, i->name),
@@ -187,7 +187,7 @@ size_t graph_count_tags(const struct graph *g, uint32_t node)
     return n;
 }
 
-/* In a tree every node has one caller at most: a node that goes hands its callees to its caller. */
+/* In a tree every node has at most one caller, so the callees of a removed node move to its caller. */
 void graph_trim_tree(struct graph *g, const uint8_t *kept)
 {
     uint32_t *edge_of = mem_array(g->n_nodes, sizeof *edge_of); /* the edge into a node */
@@ -253,7 +253,8 @@ void graph_remove_redundant_edges(struct graph *g)
     for (size_t k = g->n_order; k > 0; k--) {
         size_t n;
         struct edge **in = graph_sorted_edges(g, g->order[k - 1], false, &n);
-        /* Lightest first, and only while they are residual: an edge heavier than a real one stays. */
+        /* Starts with the lightest edge and stops at the first that is not residual, so an edge heavier
+         * than a real one stays. */
         for (size_t j = n; j > 0 && in[j - 1]->residual; j--)
             if (is_redundant(g, in[j - 1], seen, queue)) in[j - 1]->dropped = true;
         mem_free(in);

@@ -158,7 +158,7 @@ static void override_for_format(struct report_options *o)
     case REPORT_DISASM:
         trim = false;
         o->granularity = BY_ADDRESS;
-        o->noinlines = true; /* one place per address, or inclusive values would count twice */
+        o->noinlines = true; /* one place per address; otherwise inclusive values would count twice */
         break;
     case REPORT_WEBLIST:
         trim = false;
@@ -335,7 +335,7 @@ static void trim_source_paths(struct profile *p, const struct report_options *o)
     }
 }
 
-/* weights_only: without edges and tags, for a first look at which nodes matter. */
+/* With weights_only, builds no edges and tags. This is enough to decide which nodes matter. */
 static struct graph *build_graph(struct report *r, const struct graph *of, const uint8_t *kept,
                                  bool weights_only)
 {
@@ -371,7 +371,7 @@ static int64_t cutoff_of(int64_t total, double fraction)
     return magnitude((int64_t)((double)total * fraction));
 }
 
-/* Only the first n of the order: as a set for a new graph. A picture counts its tags as nodes. */
+/* Returns the first n nodes of the order as a set for a new graph. A picture counts its tags as nodes. */
 static size_t count_top(struct report *r, struct graph *g, size_t max_nodes)
 {
     if (r->o.format == REPORT_DOT) {
@@ -388,7 +388,7 @@ static size_t count_top(struct report *r, struct graph *g, size_t max_nodes)
     return max_nodes < g->n_order ? max_nodes : g->n_order;
 }
 
-/* Leaves the nodes of `kept`, keeping or rebuilding as the kind of graph needs it. */
+/* Keeps only the nodes in `kept`, by removing the others or by rebuilding, as the kind of graph requires. */
 static void keep_nodes(struct report *r, struct graph **g, const uint8_t *kept, bool tree, bool text_like)
 {
     if (tree) {
@@ -417,8 +417,8 @@ struct trimmed report_trimmed_graph(struct report *r)
     bool visual = f == REPORT_DOT, tree = r->o.call_tree && (f == REPORT_DOT || f == REPORT_CALLGRIND);
     bool text_like = f == REPORT_TEXT || f == REPORT_CSV || f == REPORT_JSON || f == REPORT_TOPPROTO;
     enum node_order order = visual ? ORDER_ENTROPY : r->o.cum_sort ? ORDER_CUM : ORDER_FLAT;
-    /* Most nodes of a large profile are too light to be shown: their edges, by far the largest part, are
-     * never made. */
+    /* Most nodes of a large profile are too light to be shown, so their edges, by far the largest part,
+     * are never built. */
     bool two_steps = !tree && !text_like && r->o.nodefraction > 0;
     struct graph *g = build_graph(r, NULL, NULL, two_steps);
     struct trimmed t = {0};
@@ -432,7 +432,7 @@ struct trimmed report_trimmed_graph(struct report *r)
         for (size_t i = 0; i < g->n_order; i++)
             if (magnitude(g->nodes[g->order[i]].cum) >= node_cutoff) kept[g->order[i]] = 1, n_kept++;
         if (n_kept == g->n_order && two_steps)
-            memset(kept, 1, g->n_nodes); /* nothing goes, not even what sums up to zero */
+            memset(kept, 1, g->n_nodes); /* no node is removed, not even one whose sum is zero */
         if (n_kept != g->n_order || two_steps) {
             t.n_dropped_nodes = (int)(g->n_order - n_kept);
             keep_nodes(r, &g, kept, tree, text_like);

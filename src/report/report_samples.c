@@ -198,8 +198,8 @@ static void raw_location(const struct profile *p, const struct location *l, stru
     }
 }
 
-/* A location's number and a space, made once and copied for every frame. Small, so that all of them stay in
- * the cache; a number of more digits is written anew each time. */
+/* The text of a location's number and a space, made once and copied for every frame. It is small, so that
+ * all of them stay in the cache. A number with more digits is formatted each time. */
 struct id_text {
     char text[7];
     uint8_t len; /* 0: too long */
@@ -375,7 +375,7 @@ int report_traces(struct report *r, struct buf *out, struct err *err)
 
 /* ---- collapsed ---- */
 
-/* A semicolon would end a frame and a line break the stack: both are replaced. */
+/* Replaces semicolons and line breaks, which would end a frame or the stack. */
 static uint32_t add_frame_name(struct strtab *names, const char *name)
 {
     size_t n = strlen(name);
@@ -386,8 +386,8 @@ static uint32_t add_frame_name(struct strtab *names, const char *name)
     return id;
 }
 
-/* A line for each distinct stack of names, in the order in which they are met: what differs in labels, lines
- * or addresses alone looks the same here, and is added up. */
+/* Writes a line for each distinct stack of names, in the order of first occurrence. Stacks that differ
+ * only in labels, lines or addresses are added up. */
 int report_collapsed(struct report *r, struct buf *out, struct err *err)
 {
     (void)err;

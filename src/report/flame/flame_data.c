@@ -182,8 +182,8 @@ static void tree_build(struct tree *t)
 
 /* ---- order and size ---- */
 
-/* What a node with all below it weighs: the largest of its shares of any column. Never more than its
- * parent's. */
+/* Returns the weight of a node with its subtree, which is the largest of its shares of any column. It
+ * never exceeds its parent's weight. */
 static double *tree_weights(const struct tree *t)
 {
     size_t n = t->n_distinct, k = t->n_values;
@@ -244,7 +244,7 @@ static double select_down(double *items, size_t n, size_t rank)
     return items[from];
 }
 
-/* The weight below which nodes go, so that at most max_nodes stay. */
+/* Returns the weight below which nodes are removed, so that at most max_nodes stay. */
 static double weight_limit(const double *weight, size_t n, size_t max_nodes)
 {
     if (n <= max_nodes) return -1;
@@ -252,11 +252,12 @@ static double weight_limit(const double *weight, size_t n, size_t max_nodes)
     memcpy(items, weight, n * sizeof *items);
     double limit = select_down(items, n, max_nodes);
     mem_free(items);
-    return nextafter(limit, 2); /* equals of the first one too many go as well */
+    return nextafter(limit, 2); /* nodes as light as the first surplus one are removed as well */
 }
 
-/* Takes the nodes out that weigh less than limit: all that is below one goes with it. Those left keep their
- * order; ret_has_smaller[node]: a child of it went. Returns how many went right below one that stayed. */
+/* Removes the nodes that weigh less than limit, with everything below them. The others keep their order.
+ * Sets ret_has_smaller[node] if a child of the node was removed. Returns how many removed nodes had a
+ * parent that stayed. */
 static size_t tree_drop_light(struct tree *t, double *weight, double limit, uint8_t **ret_has_smaller)
 {
     uint32_t *new_id = mem_array(t->n_nodes, sizeof *new_id);
@@ -410,7 +411,7 @@ static struct preorder tree_preorder(const struct tree *t, const struct children
     return o;
 }
 
-/* Valid UTF-8 without control bytes ('\n' separates), whatever came in. */
+/* Appends any text as valid UTF-8 without control bytes, because '\n' is the separator. */
 static void add_text(struct buf *out, const char *s, size_t n)
 {
     size_t clean = 0;
@@ -462,7 +463,8 @@ static inline const int64_t *values_of(const struct tree *t, const struct preord
     return self ? t->values + (size_t)(self - 1) * t->n_values : NULL;
 }
 
-/* Appends quickly: there are millions. Room for ten bytes must be there. */
+/* Appends a number without a bounds check, because there are millions. The caller provides room for ten
+ * bytes. */
 static inline void put_varint(struct buf *b, uint64_t value)
 {
     while (value >= 0x80) {
@@ -684,7 +686,8 @@ static void preorder_free(struct preorder *o)
 
 /* ---- preview ---- */
 
-/* How wide the page draws each node in the sample type it shows first: its own values and all below it. */
+/* Computes how wide the page draws each node in the sample type that it shows first: the node's own value
+ * and everything below it. */
 static double *tree_widths(const struct tree *t, size_t column, bool compared)
 {
     double *sum = mem_array(t->n_distinct + 1, sizeof *sum), *width = mem_array(t->n_nodes, sizeof *width);

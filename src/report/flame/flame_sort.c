@@ -92,8 +92,9 @@ static void heap_sort(struct keyed *items, size_t n)
     }
 }
 
-/* By key, equal ones by number. The smaller side by a call, the larger one by going round; when that has gone
- * on for too long (profiles can be made so that each pivot is a bad one), another way. */
+/* Sorts by key, and equal keys by number. It recurses into the smaller side and loops over the larger one.
+ * After too many rounds it uses another algorithm, because a hostile profile can make every pivot a bad
+ * one. */
 static void sort_keys(struct keyed *items, size_t n, unsigned n_rounds)
 {
     while (n > 24) {
@@ -130,7 +131,7 @@ static void sort_keys(struct keyed *items, size_t n, unsigned n_rounds)
     insertion_sort(items, n);
 }
 
-/* How many items after `depth` all stacks of the range share. */
+/* Returns how many items after `depth` all stacks of the range share. */
 static size_t shared_by_all(const struct sorting *x, const struct range *r)
 {
     struct flame_stack_view a = flame_stack_view(x->s, x->items[r->from].stack);
@@ -189,7 +190,7 @@ static void sort_part(void *context, size_t i, unsigned worker)
     for (size_t k = p->starts[i]; k < p->starts[i + 1]; k++) p->from[k] = p->items[k].stack;
 }
 
-/* Equal ones are not: those of an earlier part have lower numbers, and stay first. */
+/* Equal stacks are not less: those of an earlier part have lower numbers and stay first. */
 static bool is_before_or_equal(const struct flame_stacks *s, uint32_t a, uint32_t b)
 {
     struct flame_stack_view x = flame_stack_view(s, a), y = flame_stack_view(s, b);
