@@ -416,8 +416,20 @@ static const char *cell_text(struct query *q, sqlite3_stmt *stmt, int column)
 {
     if (sqlite3_column_type(stmt, column) == SQLITE_FLOAT)
         return arena_printf(q->arena, "%.15g", sqlite3_column_double(stmt, column));
-    const char *text = sql_spelled((const char *)sqlite3_column_text(stmt, column));
-    return arena_strdup(q->arena, text ? text : "");
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    if (!text) return "";
+    if (!strchr(text, SQL_TRUE_CELL[1])) return arena_strdup(q->arena, text);
+    struct buf b = {0}; /* GROUP_CONCAT gives several truth values */
+    for (; *text; text++) {
+        bool is_cell = (*text == '0' || *text == '1') && text[1] == SQL_TRUE_CELL[1];
+        if (is_cell)
+            buf_str(&b, *text++ == '1' ? "true" : "false");
+        else
+            buf_char(&b, *text);
+    }
+    const char *spelled = arena_strdup(q->arena, buf_cstr(&b));
+    buf_free(&b);
+    return spelled;
 }
 
 static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, struct err *err)
@@ -442,6 +454,7 @@ static int read_rows(struct query *q, sqlite3_stmt *stmt, struct sql_table *t, s
 
 static int explain(const struct query *q, int rc, struct err *err)
 {
+    static const char no_column[] = "no such column: ", no_function[] = "no such function: ";
     if (q->problem.text[0]) return err_set(err, ERR_INPUT, "%s", q->problem.text);
     if (q->is_too_long)
         return err_set(err, ERR_LIMIT, "the statement takes too long; ask for less (WHERE, fewer joins)");
@@ -449,6 +462,15 @@ static int explain(const struct query *q, int rc, struct err *err)
         return err_set(err, ERR_LIMIT, "the statement takes too much memory; ask for less");
     const char *text = sqlite3_errmsg(q->db);
     if (!strncmp(text, "Unknown system variable", 23)) return err_set(err, ERR_NOT_FOUND, "%s", text);
+    /* StarRocks' words */
+    if (!strncmp(text, no_column, strlen(no_column)))
+        return err_set(err, ERR_INPUT,
+                       "Getting analyzing error. Detail message: Column '%s' cannot be resolved.",
+                       text + strlen(no_column));
+    if (!strncmp(text, no_function, strlen(no_function)))
+        return err_set(err, ERR_INPUT,
+                       "Getting analyzing error. Detail message: No matching function with signature: %s.",
+                       text + strlen(no_function));
     return err_set(err, ERR_INPUT, "Getting analyzing error. Detail message: %s.", text);
 }
 

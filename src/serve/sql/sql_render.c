@@ -1,5 +1,6 @@
 /* sql_render.c - translates a SELECT, or the clauses of a SHOW, to SQLite's SQL. Quotes of names and
  * strings, a few operators and @@variables differ. SQLite reports every other error. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -122,6 +123,11 @@ static bool render_nesting(struct sql_parser *p, struct buf *b, const struct sql
     return true;
 }
 
+static bool is_name(const struct sql_token *t)
+{
+    return t->kind == SQL_TOKEN_WORD || t->kind == SQL_TOKEN_QUOTED;
+}
+
 /* The number of tokens of the operand that begins with the next token: signs, then a value, a name, a call,
  * or an expression in brackets or between CASE and END. */
 static size_t operand_length(const struct sql_parser *p)
@@ -134,9 +140,8 @@ static size_t operand_length(const struct sql_parser *p)
         if (sql_token_is(t, "(") || sql_token_is(t, "CASE")) depth++;
         if ((sql_token_is(t, ")") || sql_token_is(t, "END")) && depth) depth--;
         const struct sql_token *next = sql_peek(p, n + 1);
-        bool is_name = t->kind == SQL_TOKEN_WORD || t->kind == SQL_TOKEN_QUOTED || sql_token_is(t, ".");
         if (!depth && !sql_token_is(next, ".") && !sql_token_is(t, ".") &&
-            !(is_name && sql_token_is(next, "(")))
+            !(is_name(t) && sql_token_is(next, "(")))
             return n;
     }
 }
@@ -147,8 +152,9 @@ static size_t operand_length(const struct sql_parser *p)
 struct operators {
     size_t depth; /* levels beyond the array are copied unchanged */
     struct {
-        size_t term;                 /* offset in the output where the current chain of * / DIV % began */
-        bool is_between, is_doubled; /* after BETWEEN, before its AND; inside the brackets of IN */
+        size_t term;     /* offset in the output where the current chain of * / DIV % began */
+        bool is_between; /* after BETWEEN, before its AND */
+        bool is_doubled; /* in the list of an IN; see render_double */
     } levels[SQL_MAX_DEPTH];
     size_t call_ends[SQL_MAX_DEPTH], n_calls; /* last tokens of the right operands of DIV and % */
     size_t n_moved;                           /* bytes that render_division moved */
@@ -160,11 +166,6 @@ static const struct sql_token *previous(const struct sql_parser *p, size_t n_bac
 {
     static const struct sql_token none = {.kind = SQL_TOKEN_END, .text = ""};
     return p->at >= n_back ? &p->tokens->items[p->at - n_back] : &none;
-}
-
-static bool is_name(const struct sql_token *t)
-{
-    return t->kind == SQL_TOKEN_WORD || t->kind == SQL_TOKEN_QUOTED;
 }
 
 static bool is_sign(const struct sql_token *t)
@@ -201,13 +202,15 @@ static void note_operand(const struct sql_parser *p, const struct buf *b, struct
 /* Called after each token is written. */
 static void note_depth(const struct sql_parser *p, struct operators *o)
 {
+    static const char *const selects[] = {"SELECT", "WITH", "VALUES", NULL};
     const struct sql_token *t = sql_peek(p, 0), *before = previous(p, 1);
     if (sql_token_is(t, "(") || sql_token_is(t, "CASE")) {
         o->depth++;
         if (o->depth >= SQL_MAX_DEPTH) return;
         memset(&o->levels[o->depth], 0, sizeof o->levels[0]);
         const struct sql_token *left = previous(p, sql_token_is(previous(p, 2), "NOT") ? 3 : 2);
-        o->levels[o->depth].is_doubled = sql_token_is(before, "IN") && !is_name(left);
+        o->levels[o->depth].is_doubled =
+            sql_token_is(before, "IN") && !is_name(left) && !is_one_of(sql_peek(p, 1), selects);
     } else if ((sql_token_is(t, ")") || sql_token_is(t, "END")) && o->depth) {
         o->depth--;
     }
@@ -258,7 +261,8 @@ static bool is_name_next(const struct sql_parser *p)
 
 /* MySQL compares a number and a text as numbers, SQLite does so only for columns. SQLite calls a function for
  * each of the operators below, and sql_functions.c compares there as MySQL does. Two columns are left to
- * SQLite, which can join them by an index, and so are rows. The operators have the same precedence. */
+ * SQLite, which can join them by an index, and so are rows. All of these operators have the precedence of =,
+ * as in MySQL. */
 static const char *comparison(const struct sql_parser *p)
 {
     static const char *const operators[][2] = {
@@ -290,13 +294,20 @@ static const char *between(const struct sql_parser *p, struct operators *o)
     return " ESCAPE ";
 }
 
+static bool is_numeric(const struct sql_token *t)
+{
+    char *end = NULL;
+    if (t->kind == SQL_TOKEN_NUMBER) return true;
+    return t->kind == SQL_TOKEN_STRING && *t->text && strspn(t->text, "0123456789.+-eE") == t->len &&
+           (strtod(t->text, &end), !*end);
+}
+
 /* 3 IN ('3') becomes 3 IN ('3','3'+0), and '3' IN (3) becomes '3' IN (3,'3'). A column on the left needs no
  * second value, because SQLite converts the values to the type of the column. */
 static void render_double(const struct sql_parser *p, struct buf *b, const struct operators *o)
 {
     const struct sql_token *t = sql_peek(p, 0), *before = previous(p, 1), *after = sql_peek(p, 1);
-    if (o->depth >= SQL_MAX_DEPTH || !o->levels[o->depth].is_doubled ||
-        (t->kind != SQL_TOKEN_STRING && t->kind != SQL_TOKEN_NUMBER) ||
+    if (o->depth >= SQL_MAX_DEPTH || !o->levels[o->depth].is_doubled || !is_numeric(t) ||
         !(sql_token_is(before, "(") || sql_token_is(before, ",")) ||
         !(sql_token_is(after, ")") || sql_token_is(after, ",")))
         return;
@@ -313,7 +324,7 @@ static void refuse_own_operators(struct sql_parser *p)
     if (!p->rc && is_one_of(t, words))
         p->rc =
             err_set(p->err, ERR_INPUT,
-                    "Getting analyzing error. Detail message: not authorized to use function: %s.", t->text);
+                    "Getting analyzing error. Detail message: the operator %s is not supported.", t->text);
 }
 
 /* ---- items ---- */
