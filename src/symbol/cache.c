@@ -67,7 +67,7 @@ struct image *symbol_cache_load(const struct symbol_cache *cache, const char *id
     if (fd >= 0 && file_read_fd(fd, path, MAX_FILE_BYTES, &bytes, NULL) == 0) {
         image = image_open(&bytes, id, NULL);
         if (image)
-            futimens(fd, NULL); /* used now: removed last */
+            futimens(fd, NULL); /* marks the file as just used, so that it is removed last */
         else
             unlink(path);
     }
@@ -104,7 +104,8 @@ static bool ends_with(const char *text, const char *end)
     return n > m && !strcmp(text + n - m, end);
 }
 
-/* Removes the oldest until what is left, and n_more bytes, fit. Only files of ours are looked at. */
+/* Removes the files that were not used for the longest time, until the rest and n_more bytes fit. It leaves
+ * files with other suffixes alone. */
 static void make_room(const struct symbol_cache *cache, uint64_t n_more)
 {
     DIR *dir = opendir(cache->folder);
@@ -116,7 +117,7 @@ static void make_room(const struct symbol_cache *cache, uint64_t n_more)
         struct stat st;
         if (!ends_with(e->d_name, SUFFIX) && !ends_with(e->d_name, NOTE_SUFFIX)) continue;
         if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode)) continue;
-        uint64_t n_bytes = (uint64_t)st.st_size + 512; /* notes cost something too */
+        uint64_t n_bytes = (uint64_t)st.st_size + 512; /* an empty note takes disk space too */
         *VEC_PUSH(list, n, cap) = (struct entry){mem_strdup(e->d_name), n_bytes, st.st_mtim};
         total += n_bytes;
     }

@@ -1,4 +1,4 @@
-/* image.c - see image.h: opening and looking up. */
+/* image.c - see image.h. Opens images and looks addresses up. */
 #include "symbol/image.h"
 
 #include <stdatomic.h>
@@ -21,13 +21,16 @@ struct image {
     const struct image_row *rows;
     const struct image_scope *scopes;
     const struct image_function *functions;
-    atomic_uchar *checked; /* one a block */
-    atomic_uchar *known;   /* one a function, then one a file: which of its texts were checked already */
+    /* Several threads set the flags below while they look addresses up. Relaxed order is enough, because the
+     * bytes of an image never change: a thread that misses a flag only checks the same bytes again. */
+    atomic_uchar *checked; /* one per block: its checksum was verified */
+    atomic_uchar *known;   /* one per function, then one per file: which of its texts were checked */
     size_t n_blocks;
-    atomic_bool bad;
+    atomic_bool bad; /* a block is damaged */
 };
 
-/* Four lanes of multiply and rotate: as fast as the memory, and any flipped bit shows. */
+/* The checksum has four lanes of multiply and rotate. It is as fast as the memory, and any flipped bit
+ * changes it. */
 uint64_t image_checksum(const void *bytes, size_t n)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15u;
@@ -133,14 +136,16 @@ size_t image_bytes(const struct image *g)
     return g->bytes.len;
 }
 
-/* ---- trust ---- */
+/* ---- checks of a file ---- */
 
+/* Verifies the checksum of a block. Returns false if this or another block is damaged. */
 static __attribute__((noinline)) bool check_block(struct image *g, size_t block)
 {
     if (atomic_load_explicit(&g->bad, memory_order_relaxed)) return false;
     size_t at = block * IMAGE_BLOCK_BYTES, n = g->bytes.len - at;
     if (n > IMAGE_BLOCK_BYTES) n = IMAGE_BLOCK_BYTES;
-    /* Header and checksums were checked by themselves, and cannot hold their own sums. */
+    /* Header and table of checksums are not part of the sum, because they would contain their own checksums.
+     * image_open has verified them. */
     size_t skip = (size_t)(g->h.tables[TABLE_CHECKSUMS].offset + g->h.tables[TABLE_CHECKSUMS].count * 8);
     if (at + n <= skip)
         n = 0;
@@ -156,6 +161,7 @@ static __attribute__((noinline)) bool check_block(struct image *g, size_t block)
     return true;
 }
 
+/* Returns true if all blocks that contain these n bytes are undamaged. */
 static inline bool is_good(struct image *g, const void *from, size_t n)
 {
     size_t first = (size_t)((const uint8_t *)from - g->bytes.data) / IMAGE_BLOCK_BYTES,
@@ -165,13 +171,15 @@ static inline bool is_good(struct image *g, const void *from, size_t n)
     return true;
 }
 
+/* The address of item i of a table, or NULL if there is no such item or its block is damaged. */
 #define ITEM(g, table, items, i)                                                                             \
     ((uint64_t)(i) < (g)->h.tables[table].count && is_good(g, &(items)[i], sizeof *(items)) ? &(items)[i]    \
                                                                                             : NULL)
 
 enum { KNOWN_NAME = 1, KNOWN_LINKAGE_NAME = 2, KNOWN_FILE = 1 };
 
-/* A text is looked at once; from then on the bit in *known says that it is there and ends where it should. */
+/* Returns a text of the image, or NULL if there is none or it is damaged. Each text is checked once. The bit
+ * in *known says that the text is inside its table, undamaged, and ends with a NUL at the right place. */
 static inline const char *text_of(struct image *g, const struct image_text *text, atomic_uchar *known,
                                   unsigned char bit)
 {
@@ -211,7 +219,7 @@ static inline void set_function(struct image *g, struct symbol_frame *f, uint32_
 
 /* ---- looking up ---- */
 
-/* The piece that holds the address; NULL: none. */
+/* Returns the row of the piece that contains the address, or NULL. */
 static const struct image_row *find_row(struct image *g, uint64_t address)
 {
     uint64_t offset = address - g->h.base;
@@ -223,7 +231,7 @@ static const struct image_row *find_row(struct image *g, uint64_t address)
     uint64_t low = *from, high = to ? *to : n_rows;
     if (high > n_rows || low > high) return NULL;
     if (low < high && !is_good(g, &g->starts[low], (high - low) * 4)) return NULL;
-    while (low < high) { /* the first start behind the address */
+    while (low < high) { /* finds the first start behind the address */
         uint64_t middle = low + (high - low) / 2;
         if (g->starts[middle] <= offset)
             low = middle + 1;
@@ -235,7 +243,7 @@ static const struct image_row *find_row(struct image *g, uint64_t address)
 
 struct image_work {
     struct image *image;
-    const struct query *sorted; /* neighbours in memory one after the other */
+    const struct query *sorted; /* by address, so that neighbours in memory follow each other */
     size_t n;
     const struct image_want *want;
     const struct image_row **rows;

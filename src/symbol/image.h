@@ -1,15 +1,15 @@
-/* image.h - all that the debug information of one object says about its code, as one block of bytes that can
- * be looked up without parsing: built from DWARF once, kept in memory or in a file, mapped and shared.
+/* image.h - the debug information about one object's code, as one block of bytes that needs no parsing. An
+ * image is built from DWARF once. It is kept in memory or in a file that processes map and share.
  *
- *   header | checksums of blocks | starts | rows | scopes | functions | files | strings | buckets
+ *   header | checksums of blocks | starts | rows | scopes | functions | files | buckets | strings
  *
- * Code is cut into pieces in which innermost function, file and line stay the same. starts[i] is where piece
- * i begins (relative to the header's base), rows[i] what holds there. A bucket for every 256 bytes of code
- * tells where to start the search. Scopes form chains by index (inlined call -> its caller -> ... ->
- * function).
+ * The code is divided into pieces in which innermost function, file and line stay the same. Piece i begins at
+ * starts[i] (relative to the header's base), and rows[i] describes it. A bucket for every 256 bytes of code
+ * has the index of the piece where a search starts. Scopes form chains by index: an inlined call refers to
+ * its caller, and so on, up to the function.
  *
- * A file is trusted block by block: each is checked when it is first touched. A damaged one makes the image
- * bad, and the caller builds it anew.
+ * A file has a checksum for every block, which is verified when a lookup first touches the block. If a block
+ * is damaged, the whole image counts as damaged, and the caller builds a new one.
  */
 #ifndef SYMBOL_IMAGE_H
 #define SYMBOL_IMAGE_H
@@ -30,15 +30,16 @@ struct image_row {
 };
 
 struct image_scope {
-    uint32_t parent;    /* index + 1; 0: none. Always smaller than its own */
+    uint32_t parent;    /* index + 1; 0: none. A scope's parent always has a lower index than the scope */
     uint32_t function;  /* index */
     uint32_t call_file; /* index + 1; 0: none */
     uint32_t call_line;
     uint32_t call_column;
 };
 
-struct image_text { /* a string; at 0: none */
-    uint32_t at_plus_1, n_bytes;
+struct image_text {
+    uint32_t at_plus_1; /* offset in the strings + 1; 0: there is no text */
+    uint32_t n_bytes;   /* without the final NUL */
 };
 
 struct image_function {
@@ -49,29 +50,33 @@ struct image_function {
 struct image;
 struct dwarf;
 
-/* Everything the debug information knows. NULL when the object's code does not fit (more than 4 GiB apart).
- * ret_bytes shows what can be written to a file; it belongs to the image. */
+/* Builds an image of all code that the debug information describes. Returns NULL if it does not fit, for
+ * example if the object's code spans more than 4 GiB. *ret_bytes shows the bytes to write to a file; they
+ * belong to the image. ret_bytes may be NULL. The caller frees the result with image_free. */
 struct image *image_build(struct dwarf *d, const char *build_id, struct bytes *ret_bytes);
 
-/* Takes the bytes over, also when it fails: NULL with the reason in err. build_id: what it must be for; NULL:
- * any. */
+/* Opens an image from the bytes of a file. The image owns the bytes, and they are freed if opening fails.
+ * Returns NULL with the reason in err if the bytes are not an image of this version or not for build_id. If
+ * build_id is NULL, any build is accepted. */
 struct image *image_open(struct bytes *bytes, const char *build_id, struct err *err);
-void image_free(struct image *image); /* NULL is fine */
+void image_free(struct image *image); /* image may be NULL */
 
 struct symbol_result;
 struct image_want {
-    bool linkage_names; /* function = linkage name */
-    bool one_name;      /* only function is wanted */
-    bool no_inlines;
-    bool room_for_gaps; /* an address that nothing is known about gets a frame of zeros, not none */
+    bool linkage_names; /* write the linkage name to function, instead of the readable name */
+    bool one_name;      /* leave linkage_name empty if there is another name for function */
+    bool no_inlines;    /* return only the innermost frame */
+    bool room_for_gaps; /* return one frame of zeros, instead of none, for an unknown address */
     unsigned n_threads;
 };
 
-/* Frames of each address, as symbol_lookup gives them; those without any are left empty. False when the image
- * turned out to be damaged: nothing is given then. */
+/* Finds the frames of each address, in the form of symbol_lookup. An unknown address has no frames. Texts in
+ * the result live as long as the image. The caller frees the result with symbol_result_free. Returns false
+ * without a result if the image is damaged. */
 bool image_lookup(struct image *image, const uint64_t *addresses, size_t n, const struct image_want *want,
                   struct symbol_result *ret_result);
 
+/* Returns the size of the image in bytes. */
 size_t image_bytes(const struct image *image);
 
 #endif

@@ -1,5 +1,5 @@
-/* image_build.c - the units' pieces put together: one list of code, one of scopes, functions and files, one
- * of strings. */
+/* image_build.c - joins the images of all units: one list of pieces, one each of scopes, functions and files,
+ * and one of strings. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,11 +54,11 @@ static void make_units(struct build *b)
 
 struct joined {
     struct buf strings;
-    struct idmap string_at; /* address of a text -> offset + 1 */
+    struct idmap string_at; /* address of a text -> its offset in strings + 1 */
     struct strtab files;
     struct unit_function *functions;
     size_t n_functions, cap_functions;
-    struct idmap function_at; /* hash of what it says -> index */
+    struct idmap function_at; /* hash of a function's fields -> its index */
     struct image_scope *scopes;
     size_t n_scopes, cap_scopes;
     struct piece *pieces;
@@ -66,7 +66,7 @@ struct joined {
     bool too_large;
 };
 
-/* Equal texts mostly are the same bytes (linkers merge them), so the address is the key. */
+/* Adds a text once. The key is the text's address, because linkers merge equal texts. */
 static struct image_text add_string(struct joined *j, const char *text)
 {
     if (!text) return (struct image_text){0};
@@ -133,10 +133,11 @@ static bool is_end(const struct piece *p)
 static int by_start(const struct piece *a, const struct piece *b)
 {
     if (a->start != b->start) return a->start < b->start ? -1 : 1;
-    return is_end(b) - is_end(a); /* where one unit ends another may begin: the beginning counts */
+    /* The end of one unit comes before the start of the next, so that the start counts. */
+    return is_end(b) - is_end(a);
 }
 
-/* Units are runs that are sorted by themselves; merge sort knows that best. */
+/* Sorts the pieces by address. The pieces of each unit are a sorted run already, which suits a merge sort. */
 static void sort_pieces(struct joined *j)
 {
     size_t n = j->n_pieces;
@@ -164,7 +165,7 @@ static void sort_pieces(struct joined *j)
     mem_free(runs);
 }
 
-/* One piece an address; neighbours that say the same become one. */
+/* Keeps one piece per address, and joins neighbours with equal rows. */
 static void unite_pieces(struct joined *j)
 {
     size_t n = 0;
@@ -229,7 +230,8 @@ static void write_checksums(struct image_header *h, uint8_t *out, size_t n)
     memcpy(out, h, sizeof *h);
 }
 
-/* What most lookups show stands together, and before the names that only linkers and programs read. */
+/* Adds files and readable names first, so that the texts that most lookups need are close together. Linkage
+ * names follow. */
 static void add_strings(struct joined *j)
 {
     size_t n_files = j->files.n_items ? j->files.n_items - 1 : 0;
@@ -250,7 +252,9 @@ static bool write_image(struct joined *j, const char *build_id, struct bytes *re
     size_t n_id = strlen(build_id);
     memcpy(h.build_id, build_id, n_id < sizeof h.build_id ? n_id : sizeof h.build_id - 1);
     uint64_t n_buckets = ((last - base) >> IMAGE_BUCKET_LOG2) + 2, n_blocks = 0, n_bytes = 0;
-    for (int rounds = 0; rounds < 3; rounds++) { /* the table of checksums counts itself */
+    /* The number of blocks depends on the size of the table of checksums, which depends on the number of
+     * blocks. Three rounds are enough for both to settle. */
+    for (int rounds = 0; rounds < 3; rounds++) {
         uint64_t at = place(&h, TABLE_CHECKSUMS, sizeof h, n_blocks);
         at = place(&h, TABLE_STARTS, at, j->n_pieces);
         at = place(&h, TABLE_ROWS, at, j->n_pieces);

@@ -1,4 +1,4 @@
-/* image_int.h - the bytes of an image. Private to image*.c. */
+/* image_int.h - the layout of an image. Private to image*.c. */
 #ifndef SYMBOL_IMAGE_INT_H
 #define SYMBOL_IMAGE_INT_H
 
@@ -21,20 +21,24 @@ enum image_table {
 };
 
 struct image_table_place {
-    uint64_t offset, count; /* in bytes of the file; in items */
+    uint64_t offset; /* bytes from the start of the file */
+    uint64_t count;  /* items */
 };
 
 struct image_header {
     char magic[16];
-    uint32_t version, byte_order; /* 0x01020304 as its writer saw it */
-    uint64_t n_bytes;
-    uint64_t base; /* address of starts == 0 */
+    uint32_t version, byte_order; /* byte_order is 0x01020304 in the writer's byte order */
+    uint64_t n_bytes;             /* of the whole image */
+    uint64_t base;                /* the address that a start of 0 stands for */
     char build_id[136];
     struct image_table_place tables[N_TABLES];
     uint64_t checksum; /* of the header before this field, and of the table of checksums */
 };
 
+/* Returns the checksum of n bytes. */
 uint64_t image_checksum(const void *bytes, size_t n);
+
+/* Returns the size of one item of a table in bytes. */
 size_t image_item_bytes(enum image_table table);
 
 #endif

@@ -1,5 +1,6 @@
-/* image_unit.c - all code of a unit, cut into pieces: the intervals of functions and inlined calls laid over
- * each other, then over the rows of the line program. */
+/* image_unit.c - divides all code of a unit into pieces. It collects the address intervals of functions and
+ * inlined calls, keeps the innermost one at each address, and merges the result with the rows of the line
+ * program. */
 #include "symbol/image_unit.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ struct interval {
     uint32_t depth;
 };
 
-struct edge { /* from here on, this scope */
+struct edge { /* this scope is the innermost one from this address on */
     uint64_t address;
     uint32_t scope; /* index + 1; 0: none */
 };
@@ -26,7 +27,7 @@ struct making {
     size_t n_intervals, cap_intervals;
     struct edge *edges;
     size_t n_edges, cap_edges;
-    uint32_t *file_numbers; /* of the line table's files; index + 1 */
+    uint32_t *file_numbers; /* for each file of the line table: its index in m->files + 1; 0: not added yet */
     size_t n_file_numbers;
 };
 
@@ -53,7 +54,7 @@ static uint32_t function_number(struct making *g, uint64_t info_offset)
     return o->number - 1;
 }
 
-/* Of a function that is not inlined. */
+/* Returns the index of a function that was not inlined, with the name that the symbol table may give it. */
 static uint32_t own_function_number(struct making *g, uint64_t info_offset, uint64_t low)
 {
     const struct known_origin o = find_function(&g->k, info_offset, low);
@@ -69,15 +70,17 @@ static void add_interval(struct making *g, uint64_t low, uint64_t high, uint32_t
         (struct interval){low, high, (uint32_t)g->m->n_scopes + 1, depth};
 }
 
-/* Linkers let several units describe code that all of them have and one was kept of: the unit that has the
- * place tells. */
+/* Returns true if the code at low belongs to this unit. If several units have the same function, the linker
+ * keeps one copy, but all units still describe it. Only the description of the unit that owns the address
+ * counts. */
 static bool is_own_code(const struct making *g, uint64_t low)
 {
     const struct unit *owner = dwarf_unit_at(g->k.w->dwarf, low, 0);
     return !owner || owner == g->k.line_unit;
 }
 
-/* The intervals of an entry with code; its scope when it has any. */
+/* Adds the intervals of an entry with code. Returns the index of its scope + 1, or 0 if it has no code in
+ * this unit. */
 static uint32_t add_scope(struct making *g, const struct abbrev *a, const uint8_t *entry, const uint8_t *p,
                           const struct extent *x, uint32_t parent, uint32_t depth)
 {
@@ -152,7 +155,7 @@ static void collect(struct making *g)
     mem_free(levels);
 }
 
-/* ---- laying over each other ---- */
+/* ---- merging ---- */
 
 static int by_low(const void *a_, const void *b_)
 {
@@ -185,11 +188,11 @@ static void flatten(struct making *g)
         }
         if (i == g->n_intervals) break;
         if (n_open) {
-            /* An inlined call counts where its caller is; a second function on the same code does not. */
+            /* An inlined call counts only inside its caller. A second function at the same addresses does not
+             * count, but if it reaches beyond the first one, the rest of the code belongs to it. */
             const struct interval *top = &open[n_open - 1];
             if (next.depth <= top->depth || g->m->scopes[next.scope - 1].parent != top->scope) {
-                if (next.high > open[0].high &&
-                    next.depth == 1) { /* overlapping functions: the rest is the second's */
+                if (next.high > open[0].high && next.depth == 1) {
                     while (n_open) n_open--;
                 } else {
                     continue;
@@ -205,7 +208,7 @@ static void flatten(struct making *g)
 }
 
 struct sequence {
-    size_t first, end; /* of rows; the last row is only an address */
+    size_t first, end; /* indexes of rows; the last row has only the end address */
     uint64_t low;
 };
 
@@ -216,8 +219,8 @@ static int by_sequence(const void *a_, const void *b_)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* The sequences of the line program in the order of their addresses; those without code, or that run
- * backwards, left out. */
+/* Returns the sequences of the line program, sorted by address. It leaves out sequences without code of this
+ * unit and sequences whose addresses decrease. */
 static size_t sort_sequences(const struct making *g, const struct line_rows *rows, struct sequence **ret)
 {
     struct sequence *list = NULL;
@@ -243,7 +246,7 @@ static void add_piece(struct making *g, uint64_t start, const struct image_row *
     struct unit_image *m = g->m;
     static const struct image_row nothing;
     const struct dwarf *d = g->k.w->dwarf;
-    /* Between functions there may be filling, which a line program goes on over but no unit calls its own. */
+    /* The padding between functions is covered by line programs but belongs to no unit. */
     if (!row->scope && row->file && !d->n_unplaced && !dwarf_unit_at(g->k.w->dwarf, start, 0)) row = &nothing;
     struct piece *last = m->n_pieces ? &m->pieces[m->n_pieces - 1] : NULL;
     if (last && last->start == start)
@@ -252,7 +255,8 @@ static void add_piece(struct making *g, uint64_t start, const struct image_row *
         *VEC_PUSH(m->pieces, m->n_pieces, m->cap_pieces) = (struct piece){start, *row};
 }
 
-/* Both lists are sorted; from each address on where either changes, a new piece. */
+/* Merges the edges with the rows of the line program. Both lists are sorted. A new piece starts at each
+ * address where scope or line changes. */
 static void merge(struct making *g)
 {
     struct line_rows rows = {0};
@@ -260,9 +264,9 @@ static void merge(struct making *g)
     line_all(g->k.line_unit, g->k.lines, &rows);
     size_t n = sort_sequences(g, &rows, &sequences), e = 0;
     struct image_row now = {0};
-    uint64_t done = 0; /* line rows below it are in */
+    uint64_t done = 0; /* the address up to which rows were added */
     for (size_t s = 0; s < n; s++) {
-        if (sequences[s].low < done) continue; /* the first one told it */
+        if (sequences[s].low < done) continue; /* overlaps with an earlier sequence, which counts */
         for (size_t i = sequences[s].first; i < sequences[s].end; i++) {
             const struct line_row *r = &rows.items[i];
             for (; e < g->n_edges && g->edges[e].address < r->address; e++) {

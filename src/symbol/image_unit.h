@@ -1,4 +1,4 @@
-/* image_unit.h - what one unit gives to an image. Private to image_build.c and image_unit.c. */
+/* image_unit.h - the part of an image that comes from one unit. Private to image_build.c and image_unit.c. */
 #ifndef SYMBOL_IMAGE_UNIT_H
 #define SYMBOL_IMAGE_UNIT_H
 
@@ -7,7 +7,7 @@
 
 struct piece {
     uint64_t start;
-    struct image_row row; /* numbers of the unit's own lists; all zero: nothing known from here on */
+    struct image_row row; /* indexes into the unit's own lists; all zero: the code from here on is unknown */
 };
 
 struct unit_function {
@@ -16,7 +16,7 @@ struct unit_function {
 };
 
 struct unit_image {
-    struct piece *pieces; /* sorted; the last of a run has nothing in its row */
+    struct piece *pieces; /* sorted by start; a piece with a row of zeros ends each run of code */
     size_t n_pieces, cap_pieces;
     struct image_scope *scopes;
     size_t n_scopes, cap_scopes;
@@ -26,6 +26,8 @@ struct unit_image {
     size_t n_files, cap_files;
 };
 
+/* Reads all code of a unit into *ret, which must be all zero. A unit that cannot be read adds nothing. The
+ * caller frees *ret with unit_image_free; its strings belong to the debug information. */
 void unit_image_make(struct worker *w, struct unit *u, struct unit_image *ret);
 void unit_image_free(struct unit_image *m);
 

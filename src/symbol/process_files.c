@@ -12,13 +12,13 @@
 
 #include "base/mem.h"
 
-/* Does the name, seen from the process, still lead to the file that is mapped? */
+/* Returns true if the path, in the file system of the process, still leads to the file that is mapped. */
 static bool is_still_there(int pid, const char *path, unsigned major_number, unsigned minor_number,
                            uint64_t inode)
 {
     char *seen = mem_printf("/proc/%d/root%s", pid, path);
     struct stat st;
-    /* Overlay file systems show another device than the map does; the inode is the same. */
+    /* In an overlay file system, stat shows another device than the map does, but the same inode. */
     bool there = stat(seen, &st) == 0 && st.st_ino == inode &&
                  ((major(st.st_dev) == major_number && minor(st.st_dev) == minor_number) ||
                   major_number == 0 || major(st.st_dev) == 0);
@@ -30,8 +30,8 @@ char *process_deleted_file(int pid, const char *path)
 {
     static const char deleted[] = " (deleted)";
     size_t n_path = strlen(path), n_deleted = sizeof deleted - 1;
-    bool asked_deleted = n_path > n_deleted && !strcmp(path + n_path - n_deleted, deleted);
-    size_t n_name = asked_deleted ? n_path - n_deleted : n_path;
+    bool has_suffix = n_path > n_deleted && !strcmp(path + n_path - n_deleted, deleted);
+    size_t n_name = has_suffix ? n_path - n_deleted : n_path;
     char *maps_path = mem_printf("/proc/%d/maps", pid), *line = NULL, *found = NULL;
     FILE *maps = fopen(maps_path, "re");
     size_t cap = 0;
@@ -56,7 +56,8 @@ char *process_deleted_file(int pid, const char *path)
     free(line);
     mem_free(maps_path);
     if (found && access(found, R_OK) != 0) {
-        /* Not allowed to look there; the program itself can be had another way. */
+        /* This user may not read map_files. If the file is the program itself, /proc/PID/exe leads to it too.
+         */
         char *exe = mem_printf("/proc/%d/exe", pid), target[4096 + 16];
         ssize_t n = readlink(exe, target, sizeof target - 1);
         mem_free(found);
@@ -76,7 +77,7 @@ char *process_perf_map(int pid)
     char *status_path = mem_printf("/proc/%d/status", pid), *line = NULL;
     FILE *status = fopen(status_path, "re");
     size_t cap = 0;
-    int inside = pid; /* the last of NSpid: what it is called in the innermost container */
+    int inside = pid; /* the last number in NSpid is the pid in the innermost container */
     while (status && getline(&line, &cap, status) > 0) {
         if (strncmp(line, "NSpid:", 6)) continue;
         char *last = strrchr(line, '\t');

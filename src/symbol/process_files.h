@@ -1,13 +1,15 @@
-/* process_files.h - where /proc shows the files of a live process. */
+/* process_files.h - finds the files of a live process through /proc. */
 #ifndef SYMBOL_PROCESS_FILES_H
 #define SYMBOL_PROCESS_FILES_H
 
-/* A way to the contents of a file that the process has mapped under this name (as in /proc/PID/maps) and that
- * is not there any more, or is another one now. NULL: the name is right, or nobody holds it. mem_free it. */
+/* Returns a path to the contents of a mapped file that was deleted or replaced since the process mapped it.
+ * path is its name as in /proc/PID/maps. Returns NULL if the name still leads to the mapped file, if the
+ * process does not map it, or if its contents cannot be read. The caller frees the result with mem_free. */
 char *process_deleted_file(int pid, const char *path);
 
-/* The file in which its virtual machine writes the names of what it compiled (perf-PID.map, by the pid it
- * knows itself by, in its own /tmp). NULL: there is none. mem_free it. */
+/* Returns the path of the file in which a virtual machine writes the names of the code it compiled, or NULL
+ * if there is none. The file is perf-PID.map in the /tmp of the process. PID is the number that the process
+ * has in its own container. The caller frees the result with mem_free. */
 char *process_perf_map(int pid);
 
 #endif

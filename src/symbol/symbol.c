@@ -1,5 +1,5 @@
-/* symbol.c - the symboliser: opened objects, and the way of a lookup through cache, debug information and
- * symbol table. */
+/* symbol.c - the symboliser: opens objects, and looks addresses up in the cached image, the debug information
+ * and the symbol table, in this order. */
 #include "symbol/symbol.h"
 
 #include <elf.h>
@@ -32,29 +32,29 @@ struct symbol_object {
     struct symbolizer *owner;
     struct symbol_object *next;
     enum object_kind kind;
-    char *asked_path, *asked_build_id; /* what symbolizer_open was given; "" for NULL */
+    char *asked_path, *asked_build_id; /* arguments of symbolizer_open; "" for NULL */
     char *path, *root;
     struct elf *elf;
     char *text; /* of kallsyms or a perf map */
 
-    pthread_mutex_t lock; /* over what follows: made on first use */
+    pthread_mutex_t lock; /* guards the fields below, which are filled on first use */
     bool debug_sought, dwarf_sought, symtab_read;
     struct dwarf *dwarf; /* NULL: none */
     struct err dwarf_error;
-    char *problem;     /* made when asked for; NULL: none */
-    struct elf *debug; /* where the debug information and the symbols are; elf itself, or a file of its own */
+    char *problem;                 /* the text that symbol_object_problem returned; NULL: none */
+    struct elf *debug;             /* the file with the debug information; may be elf itself */
     struct elf *mini, *other;      /* opened for their symbols only */
-    const struct elf *with_symtab; /* one of all these; NULL: not sought yet */
+    const struct elf *with_symtab; /* elf, debug, mini or other; NULL before the search */
     struct symtab symtab;
-    struct symtab single_symbols[MAX_SINGLE_SYMBOLS]; /* of single addresses, before all are read */
+    struct symtab single_symbols[MAX_SINGLE_SYMBOLS]; /* single entries, before the whole table is read */
     unsigned n_single_symbols;
-    const struct scope **symtab_scopes; /* of its entries; made when asked for */
+    const struct scope **symtab_scopes; /* one per entry of symtab; each is NULL until its first use */
     struct arena scopes;
     bool image_sought, cache_considered;
     struct image *image;   /* NULL: none */
-    struct image *damaged; /* one that was in use and turned out to be so: its texts stay */
+    struct image *damaged; /* an image found to be damaged; kept because results refer to its texts */
     unsigned n_lookups;
-    pthread_mutex_t symtab_lock; /* workers ask for symbols while the lock above is held */
+    pthread_mutex_t symtab_lock; /* guards the symbol table while a lookup's workers run under lock */
 };
 
 struct symbolizer {
@@ -136,7 +136,8 @@ static struct debugfile_places places_of(const struct symbol_object *o)
         .search = options->search, .root = o->root, .debuginfod = !options->no_debuginfod};
 }
 
-/* "/proc/12/root/usr/bin/x" lives in a container: its debug files do so too. */
+/* Returns "/proc/12/root" for "/proc/12/root/usr/bin/x", and "" for other paths. The debug files of an object
+ * in a container are in the same container. */
 static char *root_of(const char *path)
 {
     int n = 0;
@@ -145,7 +146,8 @@ static char *root_of(const char *path)
     return mem_strdup("");
 }
 
-/* Opens path if it is the build that is asked for ("" or NULL: any). Takes path over. */
+/* Opens path and frees it. Returns NULL and sets *err if the file cannot be opened or has another build id.
+ * If build_id is "" or NULL, any build is accepted. */
 static struct elf *try_file(char *path, const char *build_id, struct err *err)
 {
     struct elf *elf = NULL;
@@ -160,7 +162,8 @@ static struct elf *try_file(char *path, const char *build_id, struct err *err)
     return elf;
 }
 
-/* The file that the process really runs: in its own root, or the one that was deleted or replaced since. */
+/* Opens the file that the process really runs. This is the mapped file if it was deleted or replaced, and
+ * otherwise the file at path in the root folder of the process. */
 static void open_of_process(struct symbol_object *o, const char *path, const char *clean,
                             const char *build_id)
 {
@@ -229,7 +232,8 @@ static int read_text(struct symbol_object *o, const char *path, struct err *err)
                    o->kind == OBJECT_KERNEL ? " (kernel.kptr_restrict hides them from this user)" : "");
 }
 
-/* The vdso is a whole ELF image in our own memory; every process of this host has the same one. */
+/* Opens a copy of the vdso in our own memory. The vdso is a complete ELF file, and it is the same in all
+ * processes of this host. */
 static int open_vdso(struct symbol_object *o, struct err *err)
 {
     const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
@@ -325,23 +329,23 @@ uint64_t symbol_object_address(const struct symbol_object *o, uint64_t address, 
 {
     if (!o->elf || (limit && (address < start || address >= limit))) return address;
     if (o->elf->type == ET_EXEC) return address;
-    /* The segment that the file offset falls in says which address stands at that offset (prelinked files
-     * start anywhere). */
+    /* The segment that contains the file offset has its address. An address of a prelinked file may start
+     * anywhere. */
     uint64_t offset = address - start + file_offset;
     for (size_t i = 0; i < o->elf->n_segments; i++) {
         const struct elf_segment *s = &o->elf->segments[i];
         if (s->type == PT_LOAD && offset >= s->offset && offset - s->offset < s->memory_bytes)
             return offset - s->offset + s->address;
     }
-    /* A debug file has segments without bytes at foreign offsets; then the offset itself is the best guess.
-     */
+    /* No segment contains the offset. This happens with debug files, whose segments have no bytes and the
+     * offsets of another file. The offset itself is the best guess then. */
     return offset;
 }
 
 bool symbol_function_start(struct symbol_object *o, uint64_t address, uint64_t *ret_start)
 {
     if (!o->elf) return false;
-    pthread_mutex_lock(&o->lock); /* sections are one thread's at a time */
+    pthread_mutex_lock(&o->lock); /* elf_data allows only one thread per section */
     bool found = unwind_table_start(o->elf, address, ret_start);
     pthread_mutex_unlock(&o->lock);
     return found;
@@ -366,7 +370,8 @@ static bool has_symtab(const struct elf *elf)
     return elf && elf_find(elf, ".symtab");
 }
 
-/* The object that has the symbol table: itself, its debug file, or what is packed inside of it. */
+/* Returns the object that has the symbol table: the object itself, its debug file, or the MiniDebugInfo
+ * inside it. Returns the object itself if none of them has one. */
 static const struct elf *symtab_place(struct symbol_object *o)
 {
     if (o->with_symtab) return o->with_symtab;
@@ -392,8 +397,12 @@ static void read_symtab(struct symbol_object *o)
         symtab_read(place, &o->symtab);
 }
 
-/* The entry of the function that starts there, if any. For the first few the table is looked through, which
- * takes less time than to sort all of it. */
+/* Returns the entry of the function that starts at start, or an entry of zeros. The first few calls scan the
+ * unsorted table for one address, which takes less time than sorting all of it.
+ *
+ * The workers of dwarf_lookup and image_build call this at the same time, while their caller holds o->lock.
+ * They share the symbol table, which the first worker that needs it reads. symtab_lock lets only one of them
+ * read it. Once read, the table does not change, so that the search in it needs no lock. */
 static struct symtab_entry entry_starting_at(struct symbol_object *o, uint64_t start)
 {
     struct symtab_entry entry = {0};
@@ -412,8 +421,9 @@ static struct symtab_entry entry_starting_at(struct symbol_object *o, uint64_t s
     return entry;
 }
 
-/* Names are the same with and without debug information: where the table has several for the function, its
- * rule decides. A single one adds nothing to what the debug information tells. */
+/* Implements dwarf_symbol_at, so that a function has the same name with and without debug information. If the
+ * table has several names for the function, the table's choice replaces the linkage name. If the table has
+ * only one name, the linkage name stays. */
 static const char *symbol_starting_at(void *context, uint64_t start, const char *linkage_name)
 {
     struct symtab_entry e = entry_starting_at(context, start);
@@ -516,8 +526,8 @@ const char *symbol_object_problem(struct symbol_object *o)
 
 /* ---- the image ---- */
 
-/* What the image does not know (code without debug information) the symbol table may. Frames of zeros that it
- * does not know either are taken out. */
+/* Takes from the symbol table the names that the image does not have, for example of code without debug
+ * information. Removes frames of zeros for which the symbol table has no name either. */
 static void fill_gaps(struct symbol_object *o, const uint64_t *addresses, size_t n, struct symbol_result *r)
 {
     size_t first = 0, n_new = 0;
@@ -576,9 +586,10 @@ static bool is_packed(const struct elf *elf)
     return s && elf_is_packed(s);
 }
 
-/* When to make an image: in memory, when lookup after lookup went through as much as all of the file; on disk
- * too, when the object is large and not looked at for the first time, or packed, so that reading it is most
- * of the work. */
+/* Decides after a lookup whether to build an image. It builds one in memory if there were more than two
+ * lookups and they read more than twice the size of .debug_info. It builds one and also writes it to disk if
+ * the object is large, and either an earlier process looked at it too or it is compressed, so that unpacking
+ * is most of the work. */
 static void consider_image(struct symbol_object *o)
 {
     const uint64_t large = (uint64_t)16 << 20;

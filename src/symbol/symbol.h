@@ -1,8 +1,8 @@
-/* symbol.h - address -> names: functions, inlined calls, files, lines, from object files and their debug
- * information.
+/* symbol.h - finds the functions, inlined calls, files and lines of addresses, from object files and their
+ * debug information.
  *
- * A symboliser holds opened objects and the cache. All functions may be called by several threads at once.
- * Text in results belongs to the symboliser and lives as long as it does.
+ * A symboliser holds opened objects and the cache. Several threads may call all functions at the same time,
+ * except symbolizer_free. Texts in results belong to the symboliser and live as long as it does.
  */
 #ifndef SYMBOL_SYMBOL_H
 #define SYMBOL_SYMBOL_H
@@ -13,16 +13,17 @@
 
 #include "base/err.h"
 
-struct symbol_options {        /* all zero: the defaults */
-    const char *cache_dir;     /* NULL: the user's cache folder; "": no cache */
-    const char *const *search; /* folders searched for binaries and debug files, NULL-ended; may be NULL */
-    int pid; /* a live process: its files are looked at through /proc, also deleted ones; 0: none */
-    unsigned n_threads; /* 0: as many as there are cores */
-    bool no_demangle;   /* function = linkage name */
-    bool no_inlines;
-    bool no_debuginfod;     /* never ask, even when DEBUGINFOD_URLS is set */
-    bool symbol_table_only; /* no DWARF: names without files and lines, fast */
-    bool one_name;          /* linkage_name is not wanted, unless it is the function's only name */
+struct symbol_options {    /* all zero: the defaults */
+    const char *cache_dir; /* NULL: the user's cache folder; "": no cache */
+    const char *const
+        *search;            /* folders to search for binaries and debug files, ended by NULL; may be NULL */
+    int pid;                /* a live process, whose files are opened through /proc; 0: none */
+    unsigned n_threads;     /* 0: as many as there are cores; at most 256 */
+    bool no_demangle;       /* write the linkage name to function, instead of the readable name */
+    bool no_inlines;        /* return only the innermost frame of an address */
+    bool no_debuginfod;     /* never ask debuginfod servers, even if DEBUGINFOD_URLS is set */
+    bool symbol_table_only; /* do not read DWARF: fast, but without lines and inlined calls */
+    bool one_name;          /* linkage_name may be left empty if function has a name */
 };
 
 struct symbol_frame {
@@ -31,52 +32,59 @@ struct symbol_frame {
     const char *file;                    /* full path as recorded; NULL when unknown */
     uint32_t line, column;               /* 0 when unknown */
     uint32_t start_line;                 /* where the function is declared; 0 when unknown */
-    uint32_t discriminator;              /* which of several blocks on that line; 0 when not told */
-    uint32_t function_bytes, file_bytes; /* lengths of these two, where they are known; else 0 */
+    uint32_t discriminator;              /* which of several blocks on that line; 0 when unknown */
+    uint32_t function_bytes, file_bytes; /* lengths of function and file; 0 when they were not counted */
     bool inlined;                        /* this frame was inlined into the next one */
 };
 
 struct symbolizer;
 struct symbol_object;
 
-struct symbolizer *symbolizer_new(const struct symbol_options *options); /* NULL options: defaults */
-void symbolizer_free(struct symbolizer *s); /* NULL is fine; objects go with it */
+/* Returns a symboliser with a copy of the options. options may be NULL for the defaults. */
+struct symbolizer *symbolizer_new(const struct symbol_options *options);
 
-/* Opens path (or finds it by build id, hex, when path is missing or is another build). Either may be NULL.
- * The object is kept and shared. */
+/* Frees the symboliser with all its objects and texts. s may be NULL. */
+void symbolizer_free(struct symbolizer *s);
+
+/* Opens the object at path. If there is no such file or it is another build, finds the object by its build id
+ * (hex). One of path and build_id_hex may be NULL. The symboliser keeps the object: opening it again returns
+ * the same one, and the caller does not free it. */
 int symbolizer_open(struct symbolizer *s, const char *path, const char *build_id_hex,
                     struct symbol_object **ret_object, struct err *err);
 
-/* Names of code that the process (options.pid) made at run time, from its perf-PID.map; ERR_NOT_FOUND when it
- * writes none. */
+/* Opens the perf-PID.map of the process options.pid, which has the names of code compiled at run time.
+ * Returns ERR_NOT_FOUND if there is none. */
 int symbolizer_open_jit(struct symbolizer *s, struct symbol_object **ret_object, struct err *err);
 
 const char *symbol_object_path(const struct symbol_object *o);     /* the file that was opened */
 const char *symbol_object_build_id(const struct symbol_object *o); /* hex, "" when it has none */
 
-/* Turns an address of a running process into one of the object (as addr2line takes it): the mapping of the
- * object at [start, ...) with the given file offset. Address itself when the object is not position
- * independent. */
+/* Returns the address in the object (as addr2line takes it) of an address in a running process. The process
+ * maps the object from mapping_start to mapping_limit, beginning at file_offset of the file. Returns address
+ * itself if it is outside the mapping or if the object is not position independent. A mapping_limit of 0
+ * skips the check against the mapping. */
 uint64_t symbol_object_address(const struct symbol_object *o, uint64_t address, uint64_t mapping_start,
                                uint64_t mapping_limit, uint64_t file_offset);
 
-/* Where the function with that address of the object begins, by the object's unwind table: known also of what
- * has no symbols. False: not known. */
+/* Sets *ret_start to the start of the function that contains this address of the object. It uses the unwind
+ * table, which covers functions without symbols too. Returns false if the start is unknown. */
 bool symbol_function_start(struct symbol_object *o, uint64_t address, uint64_t *ret_start);
 
 struct symbol_result {
     size_t n_addresses;
-    size_t *
-        first_frame; /* n_addresses + 1: frames of address i are frames[first_frame[i] .. first_frame[i+1]) */
-    struct symbol_frame *frames; /* innermost inlined callee first; none when nothing is known */
+    /* Address i has the frames from frames[first_frame[i]] up to, without, frames[first_frame[i + 1]]. There
+     * are n_addresses + 1 items. */
+    size_t *first_frame;
+    struct symbol_frame *frames; /* innermost inlined call first; an unknown address has no frames */
 };
 
-/* What is wrong with the debug information, as far as lookups came upon it: "no debug information: reason",
- * or that it is damaged. NULL: nothing, or there is none. Lives as long as the symboliser. */
+/* Returns what lookups found wrong with the debug information: why it could not be read, or that it is
+ * damaged. Returns NULL if they found nothing wrong or there is no debug information to look for. The text
+ * lives as long as the symboliser. */
 const char *symbol_object_problem(struct symbol_object *o);
 
-/* Names for a batch of addresses of the object (any order, duplicates allowed). Never fails for a single
- * unknown address. Free the result with symbol_result_free. */
+/* Finds the frames of a batch of addresses of the object. The addresses may be in any order and may repeat.
+ * An unknown address is not an error. Always returns 0. Free the result with symbol_result_free. */
 int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n_addresses,
                   struct symbol_result *ret_result, struct err *err);
 void symbol_result_free(struct symbol_result *r);
