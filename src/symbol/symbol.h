@@ -17,7 +17,7 @@ struct symbol_options {    /* all zero: the defaults */
     const char *cache_dir; /* NULL: the user's cache folder; "": no cache */
     const char *const
         *search;            /* folders to search for binaries and debug files, ended by NULL; may be NULL */
-    int pid;                /* a live process, whose files are opened through /proc; 0: none */
+    int pid;                /* a live process; its files, also deleted ones, come from /proc; 0: none */
     unsigned n_threads;     /* 0: as many as there are cores; at most 256 */
     bool no_demangle;       /* write the linkage name to function, instead of the readable name */
     bool no_inlines;        /* return only the innermost frame of an address */

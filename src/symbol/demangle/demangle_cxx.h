@@ -1,8 +1,10 @@
-/* demangle_cxx.h - the tree between the two halves of the C++ demangler (parser, printer). Private to them.
+/* demangle_cxx.h - the tree that the parser of C++ names makes and the printer prints. Private to
+ * demangle_cxx_*.c.
  *
- * Template parameters are resolved while parsing: a PARAM node points at its argument. Nodes are shared
- * (substitutions), so the tree is a graph without cycles; a FORWARD reference of a conversion operator is
- * closed behind its name and may not be printed before.
+ * The parser resolves template parameters: a PARAM node points to its argument. Substitutions share nodes, so
+ * that the tree is in fact a graph without cycles. The type of a conversion operator may refer to a template
+ * argument that comes behind the name. Such a PARAM node gets its argument later and must not be printed
+ * before.
  */
 #ifndef SYMBOL_DEMANGLE_DEMANGLE_CXX_H
 #define SYMBOL_DEMANGLE_DEMANGLE_CXX_H
@@ -91,7 +93,8 @@ struct node {
     struct node **items;
 };
 
-/* Appends the tree's text; false when it grew past the limit or is not closed. */
+/* Appends the tree's text to out. Returns false if the text is longer than the limit, or if a parameter never
+ * got its argument. */
 bool demangle_cxx_print(const struct node *root, struct buf *out);
 
 #endif

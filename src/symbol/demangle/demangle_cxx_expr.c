@@ -86,8 +86,8 @@ static struct node *parse_function_param(struct parser *s)
     return s->bad ? NULL : n;
 }
 
-/* sr <level>+ E: names that are no candidates for substitution. NULL, and nothing read, when it is not of
- * that form. */
+/* Parses sr <level>+ E, whose names are not candidates for substitution. Returns NULL without reading
+ * anything if the input does not have this form. */
 static struct node *try_levels(struct parser *s)
 {
     const char *start = s->p;

@@ -1,13 +1,13 @@
-/* demangle_cxx_parse.c - names of the Itanium C++ ABI (section 5.1) into a tree.
+/* demangle_cxx_parse.c - parses names of the Itanium C++ ABI (section 5.1) into a tree.
  *
- * A recursive-descent parser over the name with one character to look at. All nodes come from one arena that
- * dies with the call; their number is bounded by the length of the name, its nesting by MAX_DEPTH.
+ * This is a recursive-descent parser. All nodes are freed at the end of the call. The length of the name
+ * limits their number, and MAX_DEPTH limits their nesting.
  */
 #include "symbol/demangle/demangle_cxx_parse.h"
 
-/* The same tree with its template parameters meaning what they mean here: a substitution may name a type that
- * was first seen in another function's signature. Gives the tree itself when nothing changes or it is too
- * large to copy. */
+/* Returns a copy of the tree in which template parameters stand for the current template arguments. It is
+ * needed because a substitution may refer to a type that first occurred in another function's signature.
+ * Returns the tree itself if nothing changes or if it is too large to copy. */
 static struct node *rebind(struct parser *s, struct node *n, unsigned *budget)
 {
     if (!n || !n->has_param || *budget == 0) return n;
@@ -69,7 +69,7 @@ static struct node *parse_operator(struct parser *s, struct name_state *state)
     return n;
 }
 
-/* What a constructor of this scope is called. */
+/* Returns the name that a constructor of this scope has. */
 static struct node *last_name(struct node *n)
 {
     for (int i = 0; n && i < MAX_DEPTH; i++) {
@@ -192,7 +192,8 @@ static const struct {
     {'d', "std::iostream", "std::basic_iostream<char, std::char_traits<char> >", "basic_iostream"},
 };
 
-/* "S_", "S1A_", "Sa" ...; not "St". prefix: a constructor may follow, then the long name is shown. */
+/* Parses "S_", "S1A_", "Sa" and so on, but not "St". If prefix is true, a constructor may follow, for which
+ * the long name is shown. */
 struct node *cxx_parse_substitution(struct parser *s, bool prefix)
 {
     s->p++; /* S */
@@ -246,8 +247,8 @@ struct node *cxx_parse_template_param(struct parser *s)
     }
     uint32_t index = parse_sequence(s);
     if (s->bad) return NULL;
-    /* Inside a lambda it is shown as auto; but a substitution elsewhere may name it, and then it is the
-     * function's parameter. */
+    /* Inside a lambda the parameter is shown as auto. A substitution elsewhere may refer to the same node,
+     * and there it stands for the function's parameter. */
     struct node *n = node_new(s, NODE_PARAM, NULL, NULL);
     n->number = index;
     n->flags = s->in_lambda ? FLAG_AUTO : 0;
@@ -277,7 +278,7 @@ static struct node *parse_nested(struct parser *s, struct name_state *state)
         char c = peek(s);
         last_was_sub = false;
         if (state) state->is_template = false;
-        if (c == 'M' && so_far) { /* initialiser of a member: nothing to show */
+        if (c == 'M' && so_far) { /* the initialiser of a member is not shown */
             s->p++;
             continue;
         }
@@ -336,7 +337,7 @@ static void skip_discriminator(struct parser *s)
 static struct node *parse_local(struct parser *s, struct name_state *state)
 {
     s->p++; /* Z */
-    /* The function's own parameters mean something only inside it. */
+    /* The function's template parameters are valid only inside it. */
     struct node **args = s->args;
     size_t n_args = s->n_args, cap_args = s->cap_args;
     s->args = NULL;
@@ -348,7 +349,7 @@ static struct node *parse_local(struct parser *s, struct name_state *state)
         s->cap_args = cap_args;
     }
     if (!function || !eat(s, 'E')) return fail(s);
-    /* The result of the function around would read as that of the thing inside. */
+    /* The outer function's return type is left out, because it would read as the type of the inner entity. */
     if (function->kind == NODE_ENCODING) function->b->a = NULL;
     if (eat(s, 's')) {
         skip_discriminator(s);
@@ -573,7 +574,8 @@ struct node *cxx_parse_encoding(struct parser *s)
     return function->b ? node_new(s, NODE_ENCODING, name, function) : NULL;
 }
 
-/* ".isra.0", ".cold", ".123": a letter run, then dotted numbers. */
+/* Parses the suffix of a clone, such as ".isra.0", ".cold" or ".123": a run of letters, then dotted numbers.
+ */
 static struct node *parse_clone(struct parser *s, struct node *of)
 {
     const char *text = s->p;

@@ -14,21 +14,21 @@ enum { MAX_DEPTH = 400, MAX_ITEMS = 4096 };
 struct parser {
     const char *p, *end;
     struct arena arena;
-    char *block; /* first memory, on the stack of the caller */
+    char *block; /* memory on the caller's stack; nodes come from the arena when it is used up */
     size_t n_block;
     bool bad;
     int depth, in_lambda;
     struct node **subs;
     size_t n_subs, cap_subs;
-    struct node **args; /* what T_, T0_ ... mean here */
+    struct node **args; /* the template arguments that T_, T0_ ... stand for */
     size_t n_args, cap_args;
-    struct node **forward; /* parameters used before their arguments */
+    struct node **forward; /* parameters that occur before their arguments */
     size_t n_forward, cap_forward;
-    bool allow_forward; /* in the type of a conversion operator: its arguments come behind it */
+    bool allow_forward; /* true in the type of a conversion operator, whose arguments come behind it */
 };
 
 struct name_state {
-    bool no_return; /* constructor, destructor, conversion */
+    bool no_return; /* a constructor, destructor or conversion, whose mangled name has no return type */
     bool is_template;
     unsigned flags;
 };
@@ -63,6 +63,7 @@ static inline struct node *node_text(struct parser *s, enum node_kind kind, cons
     return n;
 }
 
+/* Marks the name as bad and moves to its end, so that all loops of the parser stop. */
 static inline struct node *fail(struct parser *s)
 {
     s->bad = true;
@@ -152,7 +153,7 @@ static inline size_t parse_count(struct parser *s)
     return x;
 }
 
-/* "_" is 0, "0_" is 1, ... */
+/* Reads a sequence number: "_" is 0, "0_" is 1, and so on. */
 static inline uint32_t parse_sequence(struct parser *s)
 {
     if (eat(s, '_')) return 0;

@@ -1,7 +1,7 @@
-/* demangle_cxx_print.c - the tree of a C++ name as text.
+/* demangle_cxx_print.c - prints the tree of a C++ name.
  *
- * C declarators wrap around their names, so a type is printed in two halves: what stands before the name and
- * what stands behind it. Spelling (blanks, suffixes of literals, "{lambda(int)#1}") is that of binutils.
+ * A C declarator has parts before and behind its name, so that a type is printed in two halves. Spaces,
+ * suffixes of literals and forms such as "{lambda(int)#1}" are those of binutils.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct printer {
     int pack_index; /* which element of a pack; -1: not inside an expansion */
     int depth;
     unsigned steps;
-    size_t removed_len; /* where a separator was taken back: binutils thinks a blank stands there */
+    size_t removed_len; /* out->len after a separator was removed; binutils assumes a blank there */
     bool bad;
 };
 
@@ -46,7 +46,7 @@ static bool enter(struct printer *p)
     return !p->bad;
 }
 
-/* What a template parameter stands for here; a whole pack when not inside its expansion. */
+/* Returns the node that a template parameter stands for. Outside an expansion this is the whole pack. */
 static const struct node *resolve(const struct printer *p, const struct node *n)
 {
     for (int i = 0; n && n->kind == NODE_PARAM && !p->in_lambda && n->a && i < 100; i++) {
@@ -57,7 +57,8 @@ static const struct node *resolve(const struct printer *p, const struct node *n)
     return n;
 }
 
-/* As binutils does it: the separator goes in first, and out again when nothing (an empty pack) follows. */
+/* Prints a list as binutils does: a separator is printed first, and removed if nothing (an empty pack)
+ * follows. */
 static void print_items(struct printer *p, struct node *const *items, size_t n)
 {
     size_t end = p->out->len; /* behind the last item that printed something */
@@ -121,7 +122,7 @@ static bool has_right(const struct printer *p, const struct node *n)
     return false;
 }
 
-/* & of && is &: through parameters that stand for references. */
+/* Collapses a reference to a reference (& of && is &), also if a parameter stands for the inner one. */
 static const struct node *collapse(const struct printer *p, const struct node *n, enum node_kind *ret_kind)
 {
     *ret_kind = n->kind;
@@ -140,7 +141,7 @@ static void print_flags(struct printer *p, unsigned flags)
     if (flags & FLAG_RESTRICT) text(p, " __restrict");
 }
 
-/* What a pointer points at, const or not. */
+/* Returns the type below all qualifiers. */
 static const struct node *unqualified(const struct printer *p, const struct node *n)
 {
     for (int i = 0; n && n->kind == NODE_QUALIFIED && i < 100; i++) n = resolve(p, n->a);
@@ -281,7 +282,8 @@ static void print_right(struct printer *p, const struct node *n)
 
 /* ---- packs ---- */
 
-/* The pack that an expansion's pattern goes over: the first parameter in it that stands for one. */
+/* Returns the pack that an expansion goes over, which is the first parameter in its pattern that stands for a
+ * pack. */
 static const struct node *find_pack(const struct node *n, int depth, unsigned *steps)
 {
     if (!n || depth > 100 || ++*steps > 20000) return NULL;

@@ -61,7 +61,7 @@ static struct node *parse_function_type(struct parser *s, unsigned flags, struct
     return n;
 }
 
-/* Do, DO..E, Dw..E, Dx stand before F. */
+/* Parses a function type after Do, DO..E, Dw..E or Dx, which come before its F. */
 static struct node *parse_exception_function(struct parser *s, unsigned flags)
 {
     struct node *exception = NULL;
@@ -137,7 +137,7 @@ static struct node *parse_float_type(struct parser *s)
     return node_text(s, NODE_BUILTIN, text, (size_t)n);
 }
 
-/* Types that start with D; *ret_builtin: not a candidate for substitution. */
+/* Parses a type that starts with D. Sets *ret_builtin if it is not a candidate for substitution. */
 static struct node *parse_d_type(struct parser *s, bool *ret_builtin)
 {
     char c = peek2(s);
@@ -199,8 +199,8 @@ static struct node *parse_member_pointer(struct parser *s)
     return type ? node_new(s, NODE_MEMBER, class, type) : NULL;
 }
 
-/* A name as a type, or a template parameter or substitution, perhaps with arguments. *ret_known: it is no new
- * candidate. */
+/* Parses a type that is a name, a template parameter or a substitution, perhaps with template arguments. Sets
+ * *ret_known if it is not a new candidate for substitution. */
 static struct node *parse_named_type(struct parser *s, bool *ret_known)
 {
     char c = peek(s);

@@ -1,5 +1,5 @@
-/* demangle_rust.c - Rust's two manglings: the old one (C++-like paths that end in a hash) and v0 (RFC 2603).
- */
+/* demangle_rust.c - demangles both kinds of Rust names: the legacy kind (C++-like paths that end in a hash)
+ * and v0 (RFC 2603). */
 #include "symbol/demangle/demangle.h"
 
 #include <stdint.h>
@@ -12,7 +12,7 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* ".llvm.<hex>" and the like are added by the compiler behind the name. */
+/* Returns the length of the name without the ".llvm.<hex>" that the compiler adds. */
 static size_t without_suffix(const char *name, size_t n)
 {
     const char *dot = memmem(name, n, ".llvm.", 6);
@@ -26,7 +26,8 @@ static const struct {
 } escapes[] = {{"SP", '@'}, {"BP", '*'}, {"RF", '&'}, {"LT", '<'},
                {"GT", '>'}, {"LP", '('}, {"RP", ')'}, {"C", ','}};
 
-/* The escape at p ("$LT$"); gives its length, 0 when it is none. */
+/* Appends the character of the escape at p ("$LT$"). Returns the length of the escape, or 0 if there is none.
+ */
 static size_t add_escape(struct buf *out, const char *p, size_t n)
 {
     const char *end = n > 1 ? memchr(p + 1, '$', n - 1) : NULL;
@@ -72,7 +73,8 @@ bool demangle_rust_legacy(const char *name, size_t n, struct buf *out)
     n = without_suffix(name, n);
     if (n < 3 + 19 + 1 || memcmp(name, "_ZN", 3)) return false;
     const char *p = name + 3, *end = name + n, *hash = NULL;
-    for (int pass = 0; pass < 2; pass++) { /* look first, then write: C++ names are left alone */
+    /* The first pass only checks, so that nothing is written for a C++ name. The second pass writes. */
+    for (int pass = 0; pass < 2; pass++) {
         bool first = true;
         for (p = name + 3; p < end && *p >= '1' && *p <= '9';) {
             size_t len = 0;
@@ -93,7 +95,7 @@ bool demangle_rust_legacy(const char *name, size_t n, struct buf *out)
                 if (!is_hex(hash[i])) return false;
                 seen |= 1u << (hash[i] <= '9' ? hash[i] - '0' : hash[i] - 'a' + 10);
             }
-            if (__builtin_popcount(seen) < 5) return false; /* a real hash is not that even */
+            if (__builtin_popcount(seen) < 5) return false; /* a real hash has more different digits */
             if (p + 1 < end && p[1] != '.') return false;
         }
     }
@@ -107,10 +109,10 @@ struct v0 {
     size_t n, at;
     struct buf *out;
     size_t start_len;
-    bool bad, silent; /* silent: parsed, not printed (the instantiating crate) */
+    bool bad, silent; /* silent: parse without printing, as for the instantiating crate */
     int depth;
     uint64_t n_lifetimes;
-    unsigned steps; /* back references may multiply the work */
+    unsigned steps; /* counted and limited, because back references may multiply the work */
 };
 
 static void v0_path(struct v0 *v, bool in_value);
@@ -149,7 +151,7 @@ static bool v0_enter(struct v0 *v)
     return !v->bad;
 }
 
-/* "_" is 0, otherwise base-62 digits + 1, ended by "_". */
+/* Reads a number: "_" is 0; otherwise it is the value of base-62 digits, ended by "_", plus 1. */
 static uint64_t v0_base62(struct v0 *v)
 {
     if (v0_eat(v, '_')) return 0;
@@ -210,7 +212,7 @@ static struct v0_ident v0_identifier(struct v0 *v)
     return id;
 }
 
-/* Punycode with '_' in the place of '-' (RFC 3492, section 6.2). */
+/* Decodes punycode (RFC 3492, section 6.2) in which '_' replaces '-'. */
 static bool v0_punycode(struct v0_ident id, struct buf *out)
 {
     enum { MAX = 256 };
@@ -274,7 +276,7 @@ static void v0_print_ident(struct v0 *v, struct v0_ident id)
     buf_char(v->out, '}');
 }
 
-/* Runs one of the parsers at an earlier place of the name. */
+/* Follows a back reference: runs parse at an earlier position of the name. */
 static void v0_back(struct v0 *v, void (*parse)(struct v0 *, bool), bool in_value)
 {
     size_t tag_at = v->at - 1;
@@ -362,7 +364,8 @@ static void v0_nested(struct v0 *v, bool in_value)
     }
 }
 
-static void v0_impl_path(struct v0 *v) /* where the impl stands: read, not shown */
+/* Reads the path of the module that has the impl, without printing it. */
+static void v0_impl_path(struct v0 *v)
 {
     bool was = v->silent;
     v->silent = true;
@@ -420,7 +423,7 @@ static const char *v0_basic(char tag)
     return tag >= 'a' && tag <= 'z' ? names[tag - 'a'] : NULL;
 }
 
-/* "G" count: so many lifetimes are bound here; printed as for<'a, 'b>. */
+/* Reads "G" and the number of lifetimes that are bound here. Prints them as for<'a, 'b>. */
 static uint64_t v0_binder(struct v0 *v)
 {
     uint64_t n = v0_optional_base62(v, 'G');
@@ -464,7 +467,8 @@ static void v0_function_type(struct v0 *v)
     v->n_lifetimes -= bound;
 }
 
-/* A path whose generic arguments stay open, so that associated types can join them: Iterator<Item = u8>. */
+/* Prints a path without the closing > of its generic arguments, so that associated types can follow, as in
+ * Iterator<Item = u8>. Returns false if the path has no generic arguments. */
 static bool v0_open_path(struct v0 *v)
 {
     if (v0_eat(v, 'B')) {
@@ -584,7 +588,7 @@ static void v0_type(struct v0 *v)
     v->depth--;
 }
 
-/* Hex digits ended by "_"; more than 16 of them stay text. */
+/* Reads hex digits ended by "_". A number of more than 16 digits is kept as text. */
 static struct v0_ident v0_hex(struct v0 *v)
 {
     struct v0_ident digits = {.s = v->s + v->at};
