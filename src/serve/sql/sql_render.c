@@ -242,12 +242,13 @@ static bool render_division(struct sql_parser *p, struct buf *b, struct operator
 /* True for (a, b), and for a sub-select with a comma. */
 static bool is_row_next(const struct sql_parser *p)
 {
+    enum { MAX_BRACKETS = 8 }; /* inside each other; bounds how often a token is looked at */
     if (!sql_token_is(sql_peek(p, 1), "(")) return false;
     for (size_t n = 1, depth = 0;; n++) {
         const struct sql_token *t = sql_peek(p, n);
         if (sql_token_is(t, "(")) depth++;
         if (sql_token_is(t, ")")) depth--;
-        if (!depth || depth > SQL_MAX_DEPTH || t->kind == SQL_TOKEN_END) return false;
+        if (!depth || depth > MAX_BRACKETS || t->kind == SQL_TOKEN_END) return false;
         if (depth == 1 && sql_token_is(t, ",")) return true;
     }
 }
