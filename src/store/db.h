@@ -1,6 +1,6 @@
-/* db.h - SQLite, with our error type and our habits: WAL, a time limit on locks, statements prepared once.
+/* db.h - a thin layer over SQLite: errors as struct err, WAL mode, and a time limit on locks.
  *
- * A struct db may be used by one thread at a time; its owner brings the lock.
+ * Only one thread at a time may use a struct db. Its owner provides the lock.
  */
 #ifndef STORE_DB_H
 #define STORE_DB_H
@@ -16,24 +16,29 @@ struct db {
     char path[512];
 };
 
-/* Opens or makes the file (mode 0600) and runs schema ("CREATE TABLE IF NOT EXISTS ..."). A file that is
- * damaged is moved aside to PATH.damaged and a new one made; *ret_was_damaged (may be NULL) says so. */
+/* Opens or creates the file (mode 0600) and runs schema ("CREATE TABLE IF NOT EXISTS ..."). If the file is
+ * damaged, it is renamed to PATH.damaged, a new file is created, and *ret_was_damaged (may be NULL) is set.
+ */
 int db_open(struct db *db, const char *path, const char *schema, bool *ret_was_damaged, struct err *err);
 void db_close(struct db *db);
 
+/* Runs SQL text without arguments and without results. */
 int db_exec(struct db *db, const char *sql, struct err *err);
 
-/* Prepares, binds by the letters of types (i: int64_t, t: const char *, b: const void *, int, d: double), and
- * steps through rows. sqlite3_stmt *s = db_query(db, &err, "SELECT a FROM t WHERE b = ?", "i", (int64_t)7);
- *     while (db_row(s)) ...;   rc = db_done(db, s, &err); */
+/* Prepares a statement and binds its arguments. types has one letter per argument: i for int64_t, t for const
+ * char *, b for const void * and int, d for double. db_row steps to the next row and returns false at the
+ * end. Every statement must be passed to db_done, which accepts NULL. sqlite3_stmt *s = db_query(db, &err,
+ * "SELECT a FROM t WHERE b = ?", "i", (int64_t)7); while (db_row(s)) ...; rc = db_done(db, s, &err); */
 sqlite3_stmt *db_query(struct db *db, struct err *err, const char *sql, const char *types, ...);
 bool db_row(sqlite3_stmt *s);
-int db_done(struct db *db, sqlite3_stmt *s,
-            struct err *err); /* finalises; 0, or what went wrong while stepping */
 
-/* A statement without rows. */
+/* Finalises the statement. Returns 0, or the error that preparing or stepping met. */
+int db_done(struct db *db, sqlite3_stmt *s, struct err *err);
+
+/* Runs a statement that returns no rows, with arguments as in db_query. */
 int db_run(struct db *db, struct err *err, const char *sql, const char *types, ...);
 
-const char *db_text(sqlite3_stmt *s, int column); /* "" for NULL */
+/* Returns the text of a column, or "" if it is NULL. It is valid until the next db_row or db_done. */
+const char *db_text(sqlite3_stmt *s, int column);
 
 #endif

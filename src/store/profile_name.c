@@ -114,7 +114,8 @@ void profile_stamp(int64_t time_ms, char stamp[PROFILE_STAMP_LEN + 1])
     strftime(stamp, PROFILE_STAMP_LEN + 1, "%Y%m%d-%H%M%S", &tm);
 }
 
-/* mktime costs more than everything else about a name; names of one directory are mostly of the same hour. */
+/* mktime takes more time than all other work on a name. Names of one folder are mostly of the same hour, so
+ * that the last result is reused within an hour. */
 int64_t profile_stamp_ms(const char *stamp)
 {
     static __thread char last_hour[12];

@@ -1,9 +1,12 @@
-/* profile_name.h - file names of profiles, as StarRocks makes them: the one rule for what is a profile and
- * what is not.
+/* profile_name.h - file names of profiles, in the form that StarRocks uses. A file is a profile if and only
+ * if profile_name_parse accepts its name.
  *
- *   cpu-profile-20251101-101500-pprof.gz        gzip of a profile (proto)
- *   mem-profile-20251101-101500.html.tar.gz     an archive with a page, and with the profile behind it when
- * we made it cpu-profile-20251101-101500-flame.html.gz   made from the first, kept to be quick: goes with it
+ *   cpu-profile-20251101-101500-pprof.gz
+ *       a profile (proto) in gzip
+ *   mem-profile-20251101-101500.html.tar.gz
+ *       an archive with a page; archives that procprof made have the profile too
+ *   cpu-profile-20251101-101500-flame.html.gz
+ *       a page made from the first file, kept to save time and deleted together with it
  *
  * The stamp is the local time at which the capture began.
  */
@@ -32,21 +35,28 @@ struct profile_name {
     char stamp[PROFILE_STAMP_LEN + 1]; /* "20251101-101500" */
 };
 
-const char *profile_type_name(enum profile_type type); /* "cpu", as in names and in our API */
-const char *profile_type_title(
-    enum profile_type type); /* "CPU", "Memory", "Heap", "Contention", "Wall", as StarRocks shows them */
+/* Returns the type as in file names and in the API ("cpu"). */
+const char *profile_type_name(enum profile_type type);
+
+/* Returns the type as StarRocks shows it: "CPU", "Memory", "Heap", "Contention" or "Wall". */
+const char *profile_type_title(enum profile_type type);
+
+/* Parses a type as in file names. Returns false if there is no such type. */
 bool profile_type_parse(const char *text, enum profile_type *ret_type);
 
-/* Exactly one of the forms above, digits where digits belong, and a time that exists. Nothing else passes. */
+/* Parses a file name. Returns false if it is not exactly one of the forms above with an existing time. */
 bool profile_name_parse(const char *text, struct profile_name *ret_name);
 void profile_name_print(const struct profile_name *name, char text[PROFILE_NAME_MAX]);
 
-/* Where files of several nodes stand in one list, with the id of the node before the form:
- * cpu-profile-20251101-101500-10003-pprof.gz. No file has such a name. A plain name is of node 0. */
+/* Parse and print names in a list of several nodes, which have the node's id before the form:
+ * cpu-profile-20251101-101500-10003-pprof.gz. No file has such a name. A name without an id is of node 0. */
 bool profile_name_parse_listed(const char *text, struct profile_name *ret_name, int32_t *ret_node);
 void profile_name_print_listed(const struct profile_name *name, int32_t node, char text[PROFILE_NAME_MAX]);
 
-void profile_stamp(int64_t time_ms, char stamp[PROFILE_STAMP_LEN + 1]); /* in local time */
-int64_t profile_stamp_ms(const char *stamp);                            /* back again; -1: no such time */
+/* Writes the stamp of a time, in local time. */
+void profile_stamp(int64_t time_ms, char stamp[PROFILE_STAMP_LEN + 1]);
+
+/* Returns the time of a stamp in milliseconds since 1970, or -1 if there is no such time. */
+int64_t profile_stamp_ms(const char *stamp);
 
 #endif

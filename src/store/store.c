@@ -36,7 +36,10 @@ static int64_t machine_now_ms(void)
     return clock_wall_ns() / 1000000;
 }
 
-/* ---- records: an array by time; new ones nearly always come last, old ones nearly always go first ---- */
+/* ---- records ----
+ *
+ * The records are an array sorted by time. New records nearly always come last, and the oldest ones are
+ * nearly always removed first. */
 
 struct record *record_push(struct store *s)
 {
@@ -83,7 +86,6 @@ void record_index(struct store *s)
     if (s->n_ids) qsort(s->ids, s->n_ids, sizeof *s->ids, by_id);
 }
 
-/* r's id is a new one: larger than all others. */
 void record_insert(struct store *s, const struct record *r)
 {
     size_t at = record_place(s, r->time_ms, r->id);
@@ -109,7 +111,7 @@ struct record *record_by_id(struct store *s, int64_t id)
 
 void record_check(struct store *s)
 {
-    enum { MAX_CHECKED = 2000 }; /* records; a larger store would spend its time here */
+    enum { MAX_CHECKED = 2000 }; /* records; checking a larger store would take too much time */
     if (!ASSERT_ON || s->n_records > MAX_CHECKED) return;
     int64_t sum_bytes = 0;
     ASSERT(s->records >= s->room && (size_t)(s->records - s->room) + s->n_records <= s->cap_room);
@@ -167,7 +169,9 @@ void record_copy(struct store *s, const struct record *r, struct store_profile *
     total_copy(s, r, &out->total);
 }
 
-/* ---- the index; its failures are not ours: the files are the truth ---- */
+/* ---- the index ----
+ *
+ * Failures of the index are ignored, because the files decide which profiles exist. */
 
 void index_insert(struct store *s, const struct record *r, const char *sample_types, const char *total_type)
 {
@@ -341,7 +345,7 @@ static int write_temporary(struct store *s, const char *dir, const void *data, s
     return code;
 }
 
-/* Never over an existing file. 0 or errno. */
+/* Renames a file, but never over an existing file. Returns 0 or an errno. */
 static int rename_new(const char *from, const char *to)
 {
     if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE)) return 0;
@@ -498,16 +502,16 @@ void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t sa
     if (r) index_insert(s, &copy, sample_types, total->type);
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
-/* The records of the query's time are those from *ret_begin up to *ret_end. */
+/* Finds the records in the query's range of time: from *ret_begin up to, without, *ret_end. */
 static void range_of(const struct store *s, const struct store_query *q, size_t *ret_begin, size_t *ret_end)
 {
     *ret_begin = q->from_ms ? record_place(s, q->from_ms, 0) : 0;
     *ret_end = q->to_ms ? record_place(s, q->to_ms, 0) : s->n_records;
 }
 
-/* Of those in range. */
+/* Returns true if a record in that range matches the query's types and nodes. */
 static bool wants(const struct store_query *q, const struct record *r)
 {
     if (q->type_mask && !(q->type_mask >> r->type & 1)) return false;
@@ -573,7 +577,6 @@ bool store_span(struct store *s, const struct store_query *q, int64_t *ret_first
     return any;
 }
 
-/* Newest first: the records stand by time. */
 static int newest_first(const void *a, const void *b)
 {
     const struct record *const *x = a, *const *y = b;
@@ -614,7 +617,9 @@ int store_find(struct store *s, int32_t node, const char *file, struct store_pro
         if (s->records[i].time_ms >= time_ms + 1000) break;
         if (is_named(&s->records[i], node, &name)) found = &s->records[i];
     }
-    for (size_t i = 0; i < s->n_records && !found; i++) /* the hour that comes twice in autumn */
+    /* The time of a stamp is ambiguous in the hour that occurs twice in autumn. All records are searched
+     * then. */
+    for (size_t i = 0; i < s->n_records && !found; i++)
         if (is_named(&s->records[i], node, &name)) found = &s->records[i];
     if (found) record_copy(s, found, ret_profile);
     pthread_mutex_unlock(&s->lock);
@@ -646,9 +651,9 @@ static int by_bucket(const void *a, const void *b)
     return x->t_ms < y->t_ms ? -1 : x->t_ms > y->t_ms;
 }
 
-/* Sums of different things are none: where the sample type changed within a bucket, the newer one counts. Nor
- * is a sum without those whose total is not known (found on the disk, or of an older version): then there is
- * none. */
+/* Adds a record's total to the sum of its bucket. Totals of different sample types cannot be added: if the
+ * type changed within a bucket, only the newer type counts. If the total of a record is unknown (found on the
+ * disk, or of an older version), the bucket has no sum. */
 static void add_total(struct store *s, const struct record *r, bool is_first, struct store_total *sum)
 {
     struct store_total one;
@@ -665,7 +670,7 @@ size_t store_timeline(struct store *s, const struct store_query *q, int64_t buck
                       struct store_bucket **ret_buckets)
 {
     struct store_bucket *all = NULL;
-    struct idmap newest = {0}; /* of a node and type: its last bucket; the records come by time */
+    struct idmap newest = {0}; /* node and type -> their last bucket; the records are sorted by time */
     size_t n = 0, cap = 0, begin, end;
     if (bucket_ms < 1) bucket_ms = 1;
     pthread_mutex_lock(&s->lock);

@@ -1,4 +1,5 @@
-/* store_load.c - from folders to records: at the start, and again for folders that others change. */
+/* store_load.c - reads folders into records, at the start and again for folders that other programs change.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 #include "base/text.h"
 #include "store/store_int.h"
 
-struct found { /* a file of the right name */
+struct found { /* a file with the name of a profile */
     struct profile_name name;
     int64_t size_bytes, derived_bytes;
 };
@@ -27,8 +28,8 @@ static int by_name(const void *a, const void *b)
     return (int)x->form - (int)y->form;
 }
 
-/* What a killed program left: ".tmp-PID-N" of a process that is no more. One of a live process is being
- * written. */
+/* Removes a temporary file ".tmp-PID-N" if its process does not exist any more. A file of a live process is
+ * still being written. */
 static void remove_temporary(int dir_fd, const char *name)
 {
     int pid = atoi(name + 5);
@@ -39,8 +40,8 @@ static void remove_temporary(int dir_fd, const char *name)
     unlinkat(dir_fd, name, 0);
 }
 
-/* All profiles of a folder, by name, with the sizes of what was derived from them. Derived files without a
- * parent are removed. */
+/* Lists all profiles of a folder, sorted by name, with the sizes of their derived files. Removes derived
+ * files without a profile. */
 static int look_through(const char *dir, struct found **ret_found, size_t *ret_n, struct timespec *ret_mtime,
                         struct err *err)
 {
@@ -88,7 +89,7 @@ size_t store_retain_folder(const char *dir, const struct store_limits *limits, i
     if (look_through(dir, &all, &n, &unused, NULL)) return 0;
     int64_t remaining = 0;
     for (size_t i = 0; i < n; i++) remaining += all[i].size_bytes + all[i].derived_bytes;
-    for (size_t i = 0; i < n; i++) { /* by name is by time: the stamp counts first */
+    for (size_t i = 0; i < n; i++) { /* oldest first, because the order compares stamps first */
         bool too_old =
             limits->max_age_ms >= 0 && now_ms - profile_stamp_ms(all[i].name.stamp) >= limits->max_age_ms;
         if (!too_old && (limits->max_bytes < 0 || remaining <= limits->max_bytes)) break;
@@ -176,7 +177,7 @@ static int read_index(struct store *s, struct row **ret_rows, size_t *ret_n, str
     return bad;
 }
 
-/* Folders named after a node's id. */
+/* Adds the folders that are named after a node's id. */
 static void find_folders(struct store *s)
 {
     DIR *d = opendir(s->dir);
@@ -207,7 +208,7 @@ int store_load(struct store *s, struct err *err)
     size_t n_rows = 0;
     pthread_mutex_lock(&s->change);
     int bad = read_index(s, &rows, &n_rows, err);
-    if (bad) { /* it only adds what names do not say */
+    if (bad) { /* an unreadable index is emptied; it only adds details to the files */
         db_exec(&s->db, "DELETE FROM profiles", NULL);
         n_rows = 0;
     }
@@ -218,7 +219,7 @@ int store_load(struct store *s, struct err *err)
         size_t n_found = 0;
         struct folder *f = &s->folders[i];
         if (look_through(f->dir, &found, &n_found, &f->seen, err))
-            continue; /* a folder that went is an empty one */
+            continue; /* a folder that does not exist any more counts as empty */
         for (size_t k = 0; k < n_found; k++) {
             struct row key = {.node = f->node, .name = found[k].name};
             struct row *row = n_rows ? bsearch(&key, rows, n_rows, sizeof *rows, by_node_and_name) : NULL;
@@ -253,7 +254,7 @@ int store_load(struct store *s, struct err *err)
     return 0;
 }
 
-/* ---- later, for folders that others change ---- */
+/* ---- later, for folders that other programs change ---- */
 
 struct known {
     struct profile_name name;
@@ -324,8 +325,8 @@ void store_refresh(struct store *s)
         if (!more) return;
         struct stat st;
         bool there = is_shared && !stat(dir, &st);
-        /* A folder changed within the same tick of the clock as our look may change again unseen: look once
-         * more. */
+        /* Two changes within one tick of the clock leave the same mtime, so that the second may be missed. A
+         * folder that changed in the last two seconds is therefore read again. */
         if (there && (st.st_mtim.tv_sec != f.seen.tv_sec || st.st_mtim.tv_nsec != f.seen.tv_nsec ||
                       time(NULL) - st.st_mtim.tv_sec < 2)) {
             refresh_folder(s, f.node, dir, &f.seen);

@@ -1,4 +1,4 @@
-/* store_retain.c - what goes, and when. */
+/* store_retain.c - deletes profiles that are too old or too many. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 
 enum {
     BATCH = 256,
-    LOOK_EVERY_MS = 10000,         /* shared folders are looked at this often */
-    JUMP_MS = 3600 * 1000,         /* a clock that moved this much by itself ... */
-    JUMP_PATIENCE_MS = 600 * 1000, /* ... is not believed for so long: it may be put right again */
+    LOOK_EVERY_MS = 10000,         /* how often shared folders are checked */
+    JUMP_MS = 3600 * 1000,         /* a wall clock that jumps forward this far may be wrong */
+    JUMP_PATIENCE_MS = 600 * 1000, /* how long it is not trusted, because it may be corrected */
 };
 
 int unlink_profile(struct store *s, const struct store_profile *p)
@@ -30,8 +30,8 @@ int unlink_profile(struct store *s, const struct store_profile *p)
     return why;
 }
 
-/* Takes what went out of the records: victims stand in the same order. They are nearly always the first ones,
- * and whatever is before the last of them is moved up, so that the many behind it stay where they are. */
+/* Removes the deleted profiles from the records. Victims have the order of the records and are nearly always
+ * the first ones. Only records before the last victim are moved, so that the many behind it stay in place. */
 static size_t forget_victims(struct store *s, const struct store_profile *victims, const uint8_t *failed,
                              size_t n)
 {
@@ -61,7 +61,7 @@ static size_t forget_victims(struct store *s, const struct store_profile *victim
     return n_gone;
 }
 
-/* Removes these (in the order of the records) from disk and index. Returns how many went. */
+/* Removes these profiles (in the order of the records) from disk and index. Returns how many were removed. */
 static size_t remove_batch(struct store *s, const struct store_profile *victims, size_t n)
 {
     uint8_t failed[BATCH] = {0};
@@ -93,7 +93,7 @@ int store_remove(struct store *s, int64_t id, struct err *err)
     return remove_batch(s, &p, 1) ? 0 : err_set(err, ERR_IO, "%s cannot be deleted", p.file);
 }
 
-/* Those that must go now, oldest first; at most BATCH. */
+/* Chooses the profiles to delete now, oldest first and at most BATCH. */
 static size_t choose(struct store *s, const struct store_limits *limits, int64_t now_ms,
                      struct store_profile victims[BATCH], int64_t *ret_next_ms)
 {
@@ -109,7 +109,7 @@ static size_t choose(struct store *s, const struct store_limits *limits, int64_t
             if (limits->max_age_ms >= 0) *ret_next_ms = r->time_ms + limits->max_age_ms;
             break;
         }
-        if (r->cannot_delete) continue; /* goes on counting: younger ones make room for it */
+        if (r->cannot_delete) continue; /* it still counts, so that younger profiles are deleted instead */
         remaining -= r->size_bytes + r->derived_bytes;
         record_copy(s, r, &victims[n++]);
     }
@@ -135,16 +135,16 @@ size_t store_retain(struct store *s, const struct store_limits *limits, int64_t 
 /* ---- the thread ---- */
 
 struct clock_watch {
-    int64_t offset_ms; /* wall minus monotonic, as believed */
-    int64_t since_ms;  /* monotonic: when it was first found to be another; 0: it is not */
+    int64_t offset_ms; /* wall clock minus monotonic clock, when it was last trusted */
+    int64_t since_ms;  /* monotonic time at which the offset was first seen to differ; 0: it does not */
 };
 
-/* Whether the wall clock moved by itself lately. */
+/* Returns true if the wall clock jumped forward lately and may be wrong. */
 static bool clock_is_suspect(struct clock_watch *w, int64_t now_ms)
 {
     int64_t monotonic_ms = clock_monotonic_ns() / 1000000, offset_ms = now_ms - monotonic_ms;
     int64_t moved_ms = offset_ms - w->offset_ms;
-    if (moved_ms < JUMP_MS) { /* backwards does not make anything older */
+    if (moved_ms < JUMP_MS) { /* also if the clock moved back, which makes no profile older */
         w->offset_ms = offset_ms;
         w->since_ms = 0;
         return false;
@@ -183,7 +183,7 @@ static void *retain_always(void *context)
         s->retention_woken = false;
         pthread_mutex_unlock(&s->lock);
         if (stop) return NULL;
-        /* A burst of publishes is one look. */
+        /* Wait a little, so that a burst of publishes causes one round only. */
         clock_sleep_ns(20 * 1000000);
     }
 }
