@@ -1,6 +1,7 @@
-/* arena.h - memory that lives and dies together: a profile, an object file, a request.
+/* arena.h - memory that is freed all at once: of a profile, an object file, a request.
  *
- * Pointers stay valid until arena_free or arena_reset. Not safe for use by two threads at once.
+ * Pointers stay valid until arena_free. Only one thread at a time may use an arena. No function returns NULL:
+ * without memory the program ends (see mem.h).
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -23,6 +24,6 @@ char *arena_strndup(struct arena *arena, const char *text, size_t n_bytes)
     __attribute__((returns_nonnull)); /* unaligned, NUL added */
 char *arena_strdup(struct arena *arena, const char *text) __attribute__((returns_nonnull));
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void arena_free(struct arena *arena); /* gives all back; the arena is empty again */
+void arena_free(struct arena *arena); /* frees all memory; the arena is empty and can be used again */
 
 #endif

@@ -1,7 +1,7 @@
-/* buf.h - a growing output buffer: what every writer (text, DOT, SVG, JSON, proto, HTTP, SQL) appends to.
+/* buf.h - a growing output buffer, to which all writers (text, DOT, SVG, JSON, proto, HTTP, SQL) append.
  *
- * Optionally drains into a file descriptor as it grows (buf_to_fd), so a report of any size needs little
- * memory.
+ * A buffer made by buf_to_fd writes its content to a file descriptor as it grows, so that a report of any
+ * size needs little memory.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -15,7 +15,7 @@
 struct buf { /* all zero is an empty buffer */
     char *data;
     size_t len, cap;
-    size_t max_len; /* 0: no limit; past it, `full` is set and appends are dropped */
+    size_t max_len; /* an append beyond it is dropped and sets `full`; 0: no limit */
     int drain_fd;   /* only when draining */
     bool draining, full;
     int write_errno; /* first error while draining */

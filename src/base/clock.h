@@ -1,4 +1,4 @@
-/* clock.h - time, in nanoseconds, through one door. */
+/* clock.h - reads the clocks and sleeps, in nanoseconds. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

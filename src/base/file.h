@@ -1,7 +1,7 @@
-/* file.h - whole files in, whole files out.
+/* file.h - reads and writes whole files.
  *
- * Reading gives one block of bytes however the file is stored; writing is atomic: readers see the old file or
- * the new one, never a part, and a failed write leaves nothing behind.
+ * Reading returns one block of bytes. Writing is atomic: other programs see the old file or the new one,
+ * never a part of it, and a failed write leaves no file behind.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -19,28 +19,31 @@ struct bytes { /* all zero: none. Release with bytes_free. */
     size_t mapped_bytes; /* >0: data is a mapping of that size; 0: data came from mem_alloc */
 };
 
-/* Regular files are mapped read-only; pipes and the like are read to their end. "-" is standard input.
- * max_bytes bounds what is taken (ERR_LIMIT). A directory, a missing or unreadable file: ERR_IO naming it. */
+/* Read a whole file. A regular file is mapped read-only; a pipe or device is read to its end. The path "-" is
+ * standard input. Return ERR_LIMIT if the file has more than max_bytes, and ERR_IO with the name if it is a
+ * directory, missing or unreadable. The caller frees the bytes with bytes_free. */
 int file_read(const char *path, size_t max_bytes, struct bytes *ret_bytes, struct err *err);
 int file_read_fd(int fd, const char *name_for_errors, size_t max_bytes, struct bytes *ret_bytes,
                  struct err *err);
-/* The same for a file of somebody who is not trusted: never a mapping of it, which would end us by SIGBUS
- * when its owner cuts it short. What it holds now is copied; a large one into an unnamed file in $TMPDIR or
- * /tmp, and that is mapped. Only a regular file (ERR_IO). */
+
+/* Does the same for a file of an untrusted user. It never maps the file itself, because its owner could
+ * truncate it, which would end this process with SIGBUS. It copies the current content instead. A large file
+ * is copied to an unnamed file in $TMPDIR or /tmp, which is mapped. Returns ERR_IO if it is not a regular
+ * file. */
 int file_read_foreign_fd(int fd, const char *name_for_errors, size_t max_bytes, struct bytes *ret_bytes,
                          struct err *err);
 void bytes_free(struct bytes *bytes);
 
-/* Writes a temporary file beside path, syncs it when durable is asked for, renames it into place. A link
- * stays a link: its target is replaced. What is no file (/dev/null, a pipe) is written into. */
+/* Writes a temporary file beside path, syncs it if durable is true, and renames it to path. If path is a
+ * symbolic link, its target is replaced and the link stays. A device or a pipe is written to directly. */
 int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable,
                       struct err *err);
 
-/* The same for what is made piece by piece: append to `out` between begin and end. After a begin that went
- * well comes an end, always; when that fails, the old file is as it was. */
+/* The two functions below do the same for content that is made piece by piece. Append it to `out` between
+ * begin and end. Every successful begin needs an end. If the end fails, the old file is unchanged. */
 struct file_writing {
     struct buf out;
-    char *path, *temporary; /* temporary: NULL when the file is written into */
+    char *path, *temporary; /* temporary is NULL if path is a device or a pipe */
     unsigned mode;
 };
 int file_begin_atomic(const char *path, unsigned mode, struct file_writing *ret_writing, struct err *err);

@@ -13,9 +13,11 @@ struct idmap { /* all zero is an empty map */
     size_t n_items, n_slots;
 };
 
-/* The value slot of key; *ret_new tells whether it was just made (its value is then 0). Valid until the next
- * idmap_slot. */
+/* Returns the address of key's value. If the key is new, adds it with the value 0 and sets *ret_new. The
+ * address is valid until the next idmap_slot. */
 uint32_t *idmap_slot(struct idmap *map, uint64_t key, bool *ret_new);
+
+/* Sets *ret_value to key's value. Returns false if the map does not have the key. */
 bool idmap_find(const struct idmap *map, uint64_t key, uint32_t *ret_value);
 void idmap_free(struct idmap *map);
 

@@ -10,7 +10,8 @@
 
 enum { MAX_THREADS = 64, RUN_ITEMS = 2048 };
 
-/* Threads at work for parallel_for besides its callers; a caller that only waits for its own is taken off. */
+/* The number of threads that work for parallel_for besides its callers. A caller that only waits for its
+ * threads is subtracted. */
 static atomic_int n_helpers;
 
 unsigned parallel_width(void)
@@ -77,9 +78,10 @@ struct pieces {
     struct buf bufs[MAX_THREADS];
 };
 
-/* Whoever wrote a piece puts it out when its turn comes, while the others write the next ones: no more pieces
- * are in memory than there are threads. Pieces are handed out in order, so the one waited for is being
- * written. */
+/* Several threads run this, each with its own piece and buffer. They share the output, to which pieces must
+ * go in order. A thread that has written its piece waits for its turn and then appends it, while other
+ * threads write the next pieces. So there are never more pieces in memory than threads. No thread waits
+ * forever, because pieces are handed out in order: the piece whose turn it is has always been started. */
 static void write_piece(void *context, size_t i, unsigned worker)
 {
     struct pieces *p = context;

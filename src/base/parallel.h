@@ -1,7 +1,7 @@
-/* parallel.h - the same work on many items, spread over the cores of the machine.
+/* parallel.h - does the same work on many items with several threads.
  *
- * For work that is long beside the start of a thread (about 20 µs). A job must not touch what another one
- * writes.
+ * It pays for work that takes much longer than the start of a thread (about 20 µs). The work on one item must
+ * not touch what the work on another item writes.
  */
 #ifndef BASE_PARALLEL_H
 #define BASE_PARALLEL_H
@@ -10,13 +10,13 @@
 
 struct buf;
 
-/* How many threads are worth starting: the usable cores, 1..64, without those that other calls of
- * parallel_for keep busy. So work inside of such work spreads only when cores have become free. */
+/* Returns how many threads are worth starting, from 1 to 64: the usable cores without those that other calls
+ * of parallel_for keep busy. So nested work starts threads only if cores have become free. */
 unsigned parallel_width(void);
 
 /* Calls work(context, i, worker) for every i below n_items, in no order, from up to n_threads threads (the
  * caller is one of them, worker 0). Items are taken one by one, so put the large ones first. Returns when all
- * are done. Where no thread can be had, the caller does all of it. */
+ * are done. If no thread can be started, the caller does all the work. */
 void parallel_for(size_t n_items, unsigned n_threads,
                   void (*work)(void *context, size_t item, unsigned worker), void *context);
 

@@ -1,5 +1,5 @@
-/* rd.h - the bounded reader: the only way hostile bytes (profiles, ELF, DWARF, packets, our own files) are
- * looked at.
+/* rd.h - a reader that checks bounds. All code reads hostile bytes (profiles, ELF, DWARF, packets, our own
+ * files) through it.
  *
  * A read past the end returns zero, moves to the end and sets `bad`; it never touches memory outside. So a
  * parser reads a whole record and asks once: `if (r.bad) ...`. Multi-byte reads are little-endian unless the
@@ -35,7 +35,7 @@ static inline void rd_fail(struct rd *r)
     r->p = r->end;
 }
 
-/* The next n bytes, and moves past them; NULL (and bad) when there are fewer. */
+/* Returns the next n bytes and moves past them. If there are fewer, returns NULL and sets `bad`. */
 static inline const uint8_t *rd_bytes(struct rd *r, uint64_t n)
 {
     if (n > rd_left(r)) {
@@ -52,7 +52,8 @@ static inline void rd_skip(struct rd *r, uint64_t n)
     (void)rd_bytes(r, n);
 }
 
-/* A reader over the next n bytes; an empty one (and bad in r) when there are fewer. */
+/* Returns a reader over the next n bytes and moves past them. If there are fewer, returns an empty reader and
+ * sets `bad` in both. */
 static inline struct rd rd_sub(struct rd *r, uint64_t n)
 {
     const uint8_t *at = rd_bytes(r, n);
@@ -84,7 +85,8 @@ static inline uint64_t rd_varint(struct rd *r)
     return rd_varint_slow(r);
 }
 
-/* A NUL-terminated string inside the bytes; NULL (and bad) when no NUL follows. */
+/* Returns the NUL-terminated string at the current position and moves past it. If there is no NUL, returns
+ * NULL and sets `bad`. */
 static inline const char *rd_cstr(struct rd *r)
 {
     const uint8_t *nul = (const uint8_t *)(r->p < r->end ? memchr(r->p, 0, rd_left(r)) : NULL);

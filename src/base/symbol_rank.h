@@ -1,10 +1,10 @@
-/* symbol_rank.h - which of several names of one address people look for: asked by everybody who reads a
- * symbol table, so that a function has the same name wherever it is shown.
+/* symbol_rank.h - chooses among several names of one address. All readers of symbol tables use it, so that a
+ * function has the same name everywhere.
  *
- * Functions before labels, what other objects can see before what is local, the default version before old
- * ones (name@VERSION), the shortest run of leading underscores, strong before weak. Of equals the last in the
- * table, as llvm-symbolizer and gimli's addr2line have it: that is how functions with the same code, which
- * the compiler or linker made one, are named.
+ * These come first, in this order: functions before labels, global names before local ones, the default
+ * version before old ones (name@VERSION), fewer leading underscores, strong before weak. Of equal names the
+ * last one in the table is chosen, as llvm-symbolizer and gimli's addr2line do. This matters for functions
+ * with the same code that the compiler or linker merged.
  */
 #ifndef BASE_SYMBOL_RANK_H
 #define BASE_SYMBOL_RANK_H
@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Smaller is better. bind and type as in st_info, the name with its version, if it has one. */
+/* Returns the rank of a name; a smaller rank is better. bind and type are those of st_info. name includes its
+ * version, if it has one. */
 static inline uint16_t symbol_rank(unsigned bind, unsigned type, const char *name, size_t n_name)
 {
     unsigned n_underscores = 0;
