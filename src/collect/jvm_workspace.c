@@ -48,11 +48,16 @@ int jvm_workspace_open(const struct jvm_proc *proc, struct jvm_workspace *ret, s
                          (int)proc->pid);
     ws.fd = open_folder(proc, ws.own_path);
     old = jvm_identity_assume(proc);
+    /* Another procprof may run jvm_workspace_sweep at any moment. It would take a lock file that exists and
+     * is not locked yet for one of a dead process and delete the folder. So the file gets its name when it is
+     * locked. */
     if (ws.fd >= 0)
-        ws.lock_fd = openat(ws.fd, LOCK, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+        ws.lock_fd = openat(ws.fd, LOCK ".new", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool is_locked = ws.lock_fd >= 0 && flock(ws.lock_fd, LOCK_EX | LOCK_NB) == 0 &&
+                     renameat(ws.fd, LOCK ".new", ws.fd, LOCK) == 0;
+    why = errno;
     jvm_identity_restore(old);
-    if (ws.lock_fd < 0 || flock(ws.lock_fd, LOCK_EX | LOCK_NB) < 0) {
-        why = errno;
+    if (!is_locked) {
         jvm_workspace_close(&ws);
         return err_errno(err, why, "cannot use the folder %s", ws.own_path);
     }

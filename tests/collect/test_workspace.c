@@ -2,6 +2,9 @@
  */
 #include "collect/jvm_workspace.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "../t.h"
 
 static void open_one(struct jvm_proc *proc, struct jvm_workspace *ws)
@@ -64,6 +67,29 @@ TEST(a_recording_larger_than_wanted_is_refused)
     CHECK_INT(truncate(path, (off_t)1 << 40), 0);
     CHECK_INT(jvm_workspace_read(&ws, "x.jfr", (size_t)1 << 30, &bytes, &err), ERR_LIMIT);
     jvm_workspace_close(&ws);
+}
+
+/* Another procprof that looks for abandoned folders must not take one that is just being made. */
+TEST(a_folder_that_is_being_made_is_not_swept)
+{
+    struct jvm_proc self;
+    struct err err = {0};
+    REQUIRE(jvm_proc_read(getpid(), &self, &err) == 0);
+    pid_t sweeper = fork();
+    while (sweeper == 0) jvm_workspace_sweep(&self);
+    size_t n_lost = 0;
+    for (int i = 0; i < 3000; i++) {
+        struct jvm_workspace ws;
+        if (jvm_workspace_open(&self, &ws, &err)) {
+            n_lost++;
+            continue;
+        }
+        n_lost += jvm_workspace_write(&ws, "x.jfr", "FLR", 3, &err) != 0;
+        jvm_workspace_close(&ws);
+    }
+    kill(sweeper, SIGKILL);
+    waitpid(sweeper, NULL, 0);
+    CHECK_INT(n_lost, 0);
 }
 
 TEST_MAIN()
