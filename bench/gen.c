@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/archive/pack.h"
 #include "base/buf.h"
+#include "base/compress/pack.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "format/format.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/archive/tar.h"
+#include "base/compress/tar.h"
 #include "base/mem.h"
 #include "serve/collector/node_capture.h"
 #include "serve/http/api.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/archive/unpack.h"
+#include "base/compress/unpack.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/path.h"

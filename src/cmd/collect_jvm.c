@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/archive/pack.h"
 #include "base/clock.h"
+#include "base/compress/pack.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cmd/collect.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/archive/tar.h"
-#include "base/archive/unpack.h"
 #include "base/assert.h"
+#include "base/compress/tar.h"
+#include "base/compress/unpack.h"
 
 /* Tried in this order: strict readers first, readers that accept almost any text last. */
 static const struct format_reader *const readers[] = {

@@ -2,7 +2,7 @@
  * packed integers. */
 #include <string.h>
 
-#include "base/archive/pack.h"
+#include "base/compress/pack.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "format/format.h"

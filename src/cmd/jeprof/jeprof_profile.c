@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/archive/unpack.h"
+#include "base/compress/unpack.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "format/contention_text.h"

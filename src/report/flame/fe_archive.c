@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/archive/pack.h"
-#include "base/archive/tar.h"
+#include "base/compress/pack.h"
+#include "base/compress/tar.h"
 #include "base/file.h"
 #include "report/flame/flame_html.h"
 

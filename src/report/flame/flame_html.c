@@ -6,7 +6,7 @@
  */
 #include "report/flame/flame_html.h"
 
-#include "base/archive/pack.h"
+#include "base/compress/pack.h"
 
 #ifndef WEB_DIR
 #error "WEB_DIR: the folder of the bundled page (tools/make/web.mk)"

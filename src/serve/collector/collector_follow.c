@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/archive/tar.h"
 #include "base/clock.h"
+#include "base/compress/tar.h"
 #include "base/mem.h"
 #include "serve/collector/collector_int.h"
 #include "serve/collector/node_list.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/archive/tar.h"
-#include "base/archive/unpack.h"
+#include "base/compress/tar.h"
+#include "base/compress/unpack.h"
 #include "base/mem.h"
 #include "collect/jvm_collect.h"
 #include "collect/jvm_find.h"

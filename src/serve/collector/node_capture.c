@@ -6,9 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/archive/pack.h"
-#include "base/archive/unpack.h"
 #include "base/buf.h"
+#include "base/compress/pack.h"
+#include "base/compress/unpack.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "format/format.h"

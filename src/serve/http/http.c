@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/archive/pack.h"
-#include "base/archive/unpack.h"
+#include "base/compress/pack.h"
+#include "base/compress/unpack.h"
 #include "base/file.h"
 #include "base/listen_on.h"
 #include "base/lock_rank.h"

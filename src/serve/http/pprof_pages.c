@@ -4,7 +4,7 @@
  * one profile. */
 #include <string.h>
 
-#include "base/archive/pack.h"
+#include "base/compress/pack.h"
 #include "base/mem.h"
 #include "format/format.h"
 #include "report/report.h"

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/archive/pack.h"
-#include "base/archive/tar.h"
-#include "base/archive/unpack.h"
+#include "base/compress/pack.h"
+#include "base/compress/tar.h"
+#include "base/compress/unpack.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "serve/collector/node_list.h"

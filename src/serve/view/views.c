@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/archive/pack.h"
-#include "base/archive/tar.h"
+#include "base/compress/pack.h"
+#include "base/compress/tar.h"
 #include "base/lock_rank.h"
 #include "base/mem.h"
 #include "base/text.h"

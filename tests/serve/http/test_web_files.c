@@ -1,6 +1,6 @@
 #include "../../t.h"
 
-#include "base/archive/unpack.h"
+#include "base/compress/unpack.h"
 #include "serve/http/web_files.h"
 
 TEST(the_page_is_inside_the_program)

@@ -3,8 +3,8 @@
  * level: 1 (fast) to 12. The same bytes give the same gzip bytes on one machine; how well level 1 packs may
  * differ a little from one kind of processor to another.
  */
-#ifndef BASE_ARCHIVE_PACK_H
-#define BASE_ARCHIVE_PACK_H
+#ifndef BASE_COMPRESS_PACK_H
+#define BASE_COMPRESS_PACK_H
 
 #include <stddef.h>
 

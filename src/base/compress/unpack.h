@@ -1,6 +1,6 @@
 /* unpack.h - gzip and zstd undone; pack.h makes them. */
-#ifndef BASE_ARCHIVE_UNPACK_H
-#define BASE_ARCHIVE_UNPACK_H
+#ifndef BASE_COMPRESS_UNPACK_H
+#define BASE_COMPRESS_UNPACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

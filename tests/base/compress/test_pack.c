@@ -1,9 +1,9 @@
 /* What is packed is unpacked to the same: every level, sizes around the limits of a member, what packs well
  * and what does not, and the same bytes each time. */
-#include "base/archive/pack.h"
+#include "base/compress/pack.h"
 
 #include "../../t.h"
-#include "base/archive/unpack.h"
+#include "base/compress/unpack.h"
 #include "base/mem.h"
 
 static uint8_t *make_data(size_t len, bool is_noise)

@@ -1,6 +1,6 @@
 /* unpack.c - see unpack.h. gzip through libdeflate (whole buffers, about three times zlib's speed), zstd
  * through libzstd. */
-#include "base/archive/unpack.h"
+#include "base/compress/unpack.h"
 
 #include <libdeflate.h>
 #include <stdatomic.h>

@@ -1,12 +1,12 @@
 /* tar.c - see tar.h. A header of one block, the bytes filled up to whole blocks, two empty blocks at the end.
  */
-#include "base/archive/tar.h"
+#include "base/compress/tar.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/archive/pack.h"
-#include "base/archive/unpack.h"
+#include "base/compress/pack.h"
+#include "base/compress/unpack.h"
 #include "base/mem.h"
 #include "base/rd.h"
 

@@ -1,5 +1,5 @@
 /* Archives: what is written is found again, the real tar reads it, and a broken one is refused. */
-#include "base/archive/tar.h"
+#include "base/compress/tar.h"
 
 #include "../../t.h"
 

@@ -1,7 +1,7 @@
 /* tar.h - POSIX ustar archives, plain and with gzip around them. The frontend's `….html.tar.gz` is one: it
  * holds a page and, when we made it, the profile behind the page. */
-#ifndef BASE_ARCHIVE_TAR_H
-#define BASE_ARCHIVE_TAR_H
+#ifndef BASE_COMPRESS_TAR_H
+#define BASE_COMPRESS_TAR_H
 
 #include <stdbool.h>
 #include <stddef.h>

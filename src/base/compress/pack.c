@@ -1,6 +1,6 @@
 /* pack.c - see pack.h. Level 1 through ISA-L, three times as fast as libdeflate's and half a percent larger;
  * the others through libdeflate. */
-#include "base/archive/pack.h"
+#include "base/compress/pack.h"
 
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>
