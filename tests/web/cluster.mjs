@@ -42,7 +42,7 @@ const FRONTEND = `
 public class WebFrontend {
     static volatile long sink;
     static void planQueries() { long x = 1; for (int i = 0; i < 300000; i++) x = x * 6364136223846793005L + i; sink += x; }
-    public static void main(String[] a) throws Exception { System.out.println("ready"); while (true) { planQueries(); Thread.sleep(2); } }
+    public static void main(String[] a) throws Exception { System.out.println("ready"); while (true) { planQueries(); Thread.sleep(20); } }
 }`;
 
 // A JVM that works, for the server's setting fe_jvm; null where there is no JDK.
