@@ -10,6 +10,8 @@ with open(library, "rb") as file:
     mapped = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ)
 signal.signal(signal.SIGQUIT, lambda *_: None)
 address = f"/tmp/.java_pid{os.getpid()}"
+if os.path.exists(address):
+    os.unlink(address)  # A JVM that was killed left it, and this process has its pid now. A JVM removes it too.
 listener = socket.socket(socket.AF_UNIX)
 os.umask(0o177)
 listener.bind(address)
