@@ -57,7 +57,7 @@ def jdks():
     return dict(sorted(found.items()))
 
 
-def wait_for(what, message, javas=(), timeout=100):
+def wait_for(what, message, javas=(), timeout=300):
     """Until what() is true; the JVMs work meanwhile."""
     deadline = time.time() + timeout
     while not what():
