@@ -1,5 +1,5 @@
 """What the JVM tests share: TAP, finding JDKs, starting a Java program, running procprof."""
-import glob, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, time
+import fcntl, glob, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -7,6 +7,7 @@ from testlib import BUILD, Skip, has_closed_part, java_classes, run_cases
 
 PROCPROF = str(BUILD / "procprof")
 WORK = None  # The folder of the running case.
+SHARED = None  # The folder of all cases of the file, for made_once().
 
 _cases = []
 
@@ -39,7 +40,21 @@ def _clean_up():
 
 def main(at_a_time=3):
     named = [(c.__name__ + (": " + c.__doc__.strip().splitlines()[0] if c.__doc__ else ""), _with_own_folder(c)) for c in _cases]
-    run_cases(named, at_a_time, _clean_up)
+    with tempfile.TemporaryDirectory(prefix="procprof-jvm-test-") as folder:
+        global SHARED
+        SHARED = pathlib.Path(folder)
+        run_cases(named, at_a_time, _clean_up)
+
+
+def made_once(name, make):
+    """The file NAME, which make(path) writes for the first case that needs it; the other cases wait for it and share it."""
+    path = SHARED / name
+    with open(SHARED / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            make(WORK / name)
+            shutil.move(WORK / name, path)
+    return path
 
 
 def jdks():
