@@ -1,10 +1,14 @@
 """Writes small profiles (profile.proto, gzip) with everything the format has: labels, inlines, several mappings and values, comments."""
-import gzip, os, pathlib, random, re, shutil, subprocess
+import gzip, os, pathlib, random, re, shutil, subprocess, sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
+from testlib import go_pprof
 
 
 def find_peer():
     if os.environ.get("PPROF"):
-        return os.environ["PPROF"].split()
+        program, *arguments = os.environ["PPROF"].split()
+        return [shutil.which(program) or program, *arguments]
     cached = pathlib.Path(os.environ.get("PROCPROF_PEERS", pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "procprof-dev/peers")) / "bin/pprof"
     if cached.exists():
         return [str(cached)]
@@ -12,7 +16,7 @@ def find_peer():
         version = subprocess.run(["go", "version"], capture_output=True, text=True).stdout
         found = re.search(r"go1\.(\d+)", version)
         if found and int(found[1]) >= 24:
-            return ["go", "tool", "pprof"]
+            return [go_pprof()] if go_pprof() else None
     return None
 
 
