@@ -2,6 +2,9 @@
 import difflib, os, pathlib, re, subprocess, sys, tempfile
 
 here = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(here.parent.parent))
+from testlib import go_pprof
+
 build = pathlib.Path(os.environ.get("B", "build")).resolve()
 procprof = str(build / "procprof")
 
