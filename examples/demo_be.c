@@ -29,11 +29,13 @@ static struct {
     double seconds;        /* 0: until a signal */
     unsigned load_percent; /* of one core, over all workers */
     unsigned n_workers;
+    unsigned log_write_ms; /* how long a commit holds the mutex of the log */
     size_t max_leaked_bytes;
 } options = {.listen = "127.0.0.1:8060",
              .settings = "heap=on,contention=on",
              .load_percent = 30,
              .n_workers = 4,
+             .log_write_ms = 2,
              .max_leaked_bytes = 64u << 20};
 
 static uint64_t now_ns(clockid_t clock)
@@ -253,7 +255,7 @@ static uint64_t log_position;
 static NOINLINE void write_log_record(uint64_t record)
 {
     log_position = mix(log_position ^ record);
-    sleep_ns(2000000);
+    sleep_ns(options.log_write_ms * 1000000ull);
 }
 
 static NOINLINE void commit_transaction(uint64_t record)
@@ -332,12 +334,14 @@ static void on_signal(int number)
 
 static int usage(FILE *to, int status)
 {
-    fputs("usage: demo_be [--listen HOST:PORT] [--seconds S] [--load PERCENT] [--threads N] [--leak MIB]\n"
-          "               [--token TOKEN] [--settings KEY=VALUE,...]\n"
-          "A backend under load with libprocprof linked in. PORT 0 takes a free one; the port is printed.\n"
-          "--load is the share of one core over all threads (default 30); --seconds 0 (default) runs until\n"
-          "SIGTERM or SIGINT. --listen off: no profiler.\n",
-          to);
+    fputs(
+        "usage: demo_be [--listen HOST:PORT] [--seconds S] [--load PERCENT] [--threads N] [--leak MIB]\n"
+        "               [--log-write MS] [--token TOKEN] [--settings KEY=VALUE,...]\n"
+        "A backend under load with libprocprof linked in. PORT 0 takes a free one; the port is printed.\n"
+        "--load is the share of one core over all threads (default 30); a commit holds the mutex of the log\n"
+        "for --log-write milliseconds (default 2; with 100 ms all threads wait for it most of the time);\n"
+        "--seconds 0 (default) runs until SIGTERM or SIGINT. --listen off: no profiler.\n",
+        to);
     return status;
 }
 
@@ -374,6 +378,9 @@ static int read_options(int argc, char **argv)
         } else if (!strcmp(name, "--threads")) {
             good = number_in(value, 1, 256, &number);
             options.n_workers = (unsigned)number;
+        } else if (!strcmp(name, "--log-write")) {
+            good = number_in(value, 0, 1000, &number);
+            options.log_write_ms = (unsigned)number;
         } else if (!strcmp(name, "--leak")) {
             good = number_in(value, 0, 4096, &number);
             options.max_leaked_bytes = (size_t)number << 20;

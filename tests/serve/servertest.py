@@ -51,8 +51,8 @@ def temporary_folder():
     return folder
 
 
-def eventually(condition, seconds=20, what="it"):
-    """The first true value of condition(); an error when there is none in time."""
+def eventually(condition, seconds=20, what="it", every_s=0.05):
+    """The first true value of condition(), which is asked again after every_s; an error when there is none in time."""
     until = time.monotonic() + seconds
     while True:
         value = condition()
@@ -60,7 +60,7 @@ def eventually(condition, seconds=20, what="it"):
             return value
         if time.monotonic() > until:
             raise AssertionError(f"{what} did not happen within {seconds} s")
-        time.sleep(0.05)
+        time.sleep(every_s)
 
 
 # ---- profiles
