@@ -1,26 +1,27 @@
 // A real cluster for the page's tests: a demo backend with the library linked in, redis with the library preloaded, one node that does
 // not answer, and the server that collects from them.
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { atEnd, build, folder, program, start, until } from "./browser.mjs";
+import { atEnd, build, folder, program, root, start, until } from "./browser.mjs";
 
 function inPath(name) {
   for (const dir of (process.env.PATH ?? "").split(":")) if (existsSync(join(dir, name))) return join(dir, name);
   return null;
 }
 
-export async function startBackend(load = 10) {
-  const child = start(join(build, "demo_be"), ["--listen", "127.0.0.1:0", "--load", String(load), "--threads", "2"]);
+// A backend that waits for its log most of the time: it uses little CPU time, and every second has lock waits in it.
+export async function startBackend() {
+  const child = start(join(build, "demo_be"), ["--listen", "127.0.0.1:0", "--log-write", "250", "--threads", "2"]);
   const port = await until("the demo backend", () => /port (\d+)/.exec(child.output)?.[1]);
   return { child, port: Number(port) };
 }
 
-// Lets a process run a fifth of the time: it asks as fast as it can otherwise, and the tests beside this one need the cores too.
+// Lets a process run a tenth of the time: it asks as fast as it can otherwise, and the tests beside this one need the cores too.
 function nowAndThen(child) {
   let turn = 0;
   const signal = (name) => { try { process.kill(child.pid, name); } catch { /* gone */ } };
-  const timer = setInterval(() => signal(turn++ % 5 ? "SIGSTOP" : "SIGCONT"), 50);
+  const timer = setInterval(() => signal(turn++ % 10 ? "SIGSTOP" : "SIGCONT"), 25);
   atEnd(() => { clearInterval(timer); signal("SIGCONT"); });
   return child;
 }
@@ -49,10 +50,9 @@ public class WebFrontend {
 export async function startFrontend() {
   const java = inPath("java"), javac = inPath("javac");
   if (!java || !javac) return null;
-  const dir = folder();
-  writeFileSync(join(dir, "WebFrontend.java"), FRONTEND);
-  execFileSync(javac, ["-d", dir, join(dir, "WebFrontend.java")]);
-  const child = start(java, ["-Xmx64m", "-cp", dir, "WebFrontend"]);
+  const compile = "import sys; sys.path.insert(0, sys.argv[1]); from testlib import java_classes; print(java_classes(*sys.argv[2:]))";
+  const classes = execFileSync("python3", ["-c", compile, join(root, "tests"), javac, FRONTEND], { env: { ...process.env, B: build } }).toString().trim();
+  const child = start(java, ["-Xmx64m", "-XX:+UseSerialGC", "-cp", classes, "WebFrontend"]);
   await until("the JVM", () => /ready/.test(child.output), 60);
   return { child, pid: child.pid };
 }
@@ -68,7 +68,13 @@ export async function startServer({ nodes = [], settings = {}, more = [] } = {})
   const http = Number(/http\D*(\d+)/.exec(text)[1]), mysql = Number(/mysql\D*(\d+)/.exec(text)?.[1] ?? 0);
   const url = `http://127.0.0.1:${http}`;
   const api = async (path) => (await fetch(`${url}/api/v1/${path}`)).json();
-  return { child, url, mysql, api, dir };
+  const set = async (key, value) => {
+    const session = await fetch(`${url}/api/v1/session`), Cookie = session.headers.get("set-cookie").split(";")[0];
+    const answer = await fetch(`${url}/api/v1/settings`, { method: "POST", body: JSON.stringify({ key, value: String(value) }),
+      headers: { "Content-Type": "application/json", Cookie, "X-CSRF-Token": (await session.json()).csrf } });
+    if (!answer.ok) throw new Error(`${key} = ${value}: ${answer.status} ${await answer.text()}`);
+  };
+  return { child, url, mysql, api, set, dir };
 }
 
 export function sql(server, ...statements) {
