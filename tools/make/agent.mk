@@ -82,6 +82,21 @@ $(B)/demo_be: examples/demo_be.c include/procprof.h $(B)/libprocprof.so
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE -Iinclude $(WARN) $(CFLAGS) $(SAN) -pthread -o $@ $< -L$(B) -lprocprof -Wl,-rpath,'$$ORIGIN'
 
+# Programs that know nothing of the library, into which tests preload it. No sanitizer: they are hosts as users have them.
+HOST_PROGRAMS := $(addprefix $(B)/tests/e2e/,host_cpp plugin.so stress malloc_guard)
+HOST_FLAGS := -O2 -g -fomit-frame-pointer -pthread
+test-programs: $(HOST_PROGRAMS)
+$(B)/tests/e2e/host_cpp: tests/e2e/agent_hosts/host.cpp
+$(B)/tests/e2e/plugin.so: tests/e2e/agent_hosts/plugin.cpp
+$(B)/tests/e2e/plugin.so: HOST_FLAGS += -shared -fPIC
+$(B)/tests/e2e/stress: tests/e2e/agent_stress/stress.cpp
+$(B)/tests/e2e/malloc_guard: tests/e2e/agent_stress/malloc_guard.c
+$(B)/tests/e2e/malloc_guard: HOST_FLAGS += -fno-builtin
+$(HOST_PROGRAMS):
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(if $(filter %.c,$<),$(CC),$(CXX)) $(HOST_FLAGS) -o $@ $< -ldl
+
 install: install-agent
 install-agent: $(B)/libprocprof.so $(B)/libprocprof.a
 	install -D -m 755 $(B)/libprocprof.so $(DESTDIR)$(PREFIX)/lib/libprocprof.so
