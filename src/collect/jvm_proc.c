@@ -173,7 +173,7 @@ bool jvm_proc_each_map(pid_t pid, bool (*visit)(void *context, const char *path,
             if (end) *end = 0;
             unsigned long long inode = 0;
             int path_at = 0;
-            sscanf(line, "%*s %*s %*s %*s %llu %n", &inode, &path_at);
+            if (strchr(line, '/')) sscanf(line, "%*s %*s %*s %*s %llu %n", &inode, &path_at);
             if (path_at && line[path_at] == '/')
                 found = visit(context, jvm_proc_own_path(&chroot, line + path_at), inode);
             if (!end) break;
@@ -184,23 +184,19 @@ bool jvm_proc_each_map(pid_t pid, bool (*visit)(void *context, const char *path,
     return found;
 }
 
-static bool is_libjvm(void *context, const char *path, uint64_t inode)
+struct jvm_libraries {
+    bool has_any, has_hotspot, has_openj9;
+};
+
+static bool visit_jvm_library(void *context, const char *path, uint64_t inode)
 {
-    (void)context, (void)inode;
+    (void)inode;
+    struct jvm_libraries *found = context;
     const char *name = path_base_name(path);
-    return !strncmp(name, "libjvm.so", 9);
-}
-
-static bool is_openj9(void *context, const char *path, uint64_t inode)
-{
-    (void)context, (void)inode;
-    return !strncmp(path_base_name(path), "libj9vm", 7);
-}
-
-static bool is_any(void *context, const char *path, uint64_t inode)
-{
-    (void)context, (void)path, (void)inode;
-    return true;
+    found->has_any = true;
+    found->has_hotspot |= !strncmp(name, "libjvm.so", 9);
+    found->has_openj9 |= !strncmp(name, "libj9vm", 7);
+    return found->has_openj9; /* it has a libjvm.so too */
 }
 
 int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err)
@@ -219,12 +215,13 @@ int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err)
             (int)proc->pid);
     if (fd < 0) return err_set(err, ERR_NOT_FOUND, "there is no process %d", (int)proc->pid);
     close(fd);
-    if (jvm_proc_each_map(proc->pid, is_openj9, NULL)) /* it would write a dump of itself on SIGQUIT */
+    struct jvm_libraries found = {0};
+    jvm_proc_each_map(proc->pid, visit_jvm_library, &found);
+    if (found.has_openj9) /* it would write a dump of itself on SIGQUIT */
         return err_set(err, ERR_UNSUPPORTED, "the JVM %d is OpenJ9; only HotSpot JVMs can be profiled",
                        (int)proc->pid);
-    if (jvm_proc_each_map(proc->pid, is_libjvm, NULL)) return 0;
-    if (!jvm_proc_is_alive(proc) ||
-        !jvm_proc_each_map(proc->pid, is_any, NULL)) /* it is ending, or is a kernel thread */
+    if (found.has_hotspot) return 0;
+    if (!jvm_proc_is_alive(proc) || !found.has_any) /* it is ending, or is a kernel thread */
         return err_set(err, ERR_NOT_FOUND, "process %d has ended or is a kernel thread", (int)proc->pid);
     return err_set(
         err, ERR_INPUT,
