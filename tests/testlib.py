@@ -81,7 +81,7 @@ def java_classes(javac, *sources):
                     name = source.name if isinstance(source, pathlib.Path) else text.split("public class ")[1].split()[0] + ".java"
                     files.append(pathlib.Path(own) / name)
                     files[-1].write_text(text)
-                subprocess.run([str(javac), "-g", "-d", f"{own}/classes", *files], check=True)
+                subprocess.run([str(javac), "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-g", "-d", f"{own}/classes", *files], check=True)
                 os.chmod(f"{own}/classes", 0o755)
                 shutil.move(f"{own}/classes", folder)
     return folder

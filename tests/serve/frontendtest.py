@@ -24,7 +24,7 @@ def frontend(*arguments, options=(), name="BusyFrontend"):
     """Starts the JVM. A test that finds it by its main class gives a name of its own: other tests have frontends at the same time."""
     if not (shutil.which("java") and shutil.which("javac") and os.path.exists(OURS)):
         raise Skip("no JDK, or async-profiler is not in the cache (tools/setup gets it)")
-    java = subprocess.Popen(["java", "-Xmx64m", *options, "-cp", str(java_classes("javac", BUSY.replace("BusyFrontend", name))), name, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    java = subprocess.Popen(["java", "-Xmx64m", "-XX:+UseSerialGC", *options, "-cp", str(java_classes("javac", BUSY.replace("BusyFrontend", name))), name, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL)
     servertest._cleanups.append(lambda: (java.kill(), java.wait()))
     assert java.stdout.readline() == b"up\n"  # a JVM that is still starting knows few commands

@@ -4,6 +4,8 @@ import atexit, hashlib, os, pathlib, re, shutil, signal, socket, struct, subproc
 
 build = pathlib.Path(os.environ.get("B", "build")).resolve()
 root = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(root / "tests"))
+from testlib import java_classes
 
 
 # ---- TAP ----

@@ -1,5 +1,6 @@
-// What tools with a window (DBeaver and its like) ask through JDBC when they draw the tree of a server: prints
-// "step<TAB>value" lines, for driver.test to look at.
+// What tools with a window (DBeaver and its like) ask through JDBC when they draw the tree of a server, once for each of the
+// connection options: prints "options<TAB>OPTIONS" and then "step<TAB>value" lines, for driver.test to look at.
+//   Browse PORT PASSWORD OPTIONS...
 import java.sql.*;
 import java.util.*;
 
@@ -30,7 +31,13 @@ public class Browse {
     }
 
     public static void main(String[] args) throws Exception {
-        String at = "jdbc:mysql://127.0.0.1:" + args[0] + "/procprof", password = args[1], options = args[2];
+        for (int i = 2; i < args.length; i++) {
+            say("options", args[i]);
+            browse("jdbc:mysql://127.0.0.1:" + args[0] + "/procprof", args[1], args[i]);
+        }
+    }
+
+    static void browse(String at, String password, String options) throws Exception {
         try (Connection c = DriverManager.getConnection(at + options, "root", password)) {
             DatabaseMetaData m = c.getMetaData();
             say("catalog", c.getCatalog());

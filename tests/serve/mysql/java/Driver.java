@@ -1,4 +1,6 @@
-// What a program does through MySQL Connector/J: prints "step<TAB>value" lines, for driver.test to look at.
+// What a program does through MySQL Connector/J, once for each of the connection options: prints "options<TAB>OPTIONS" and then
+// "step<TAB>value" lines, for driver.test to look at.
+//   Driver PORT NODE PASSWORD OPTIONS...
 import java.sql.*;
 
 public class Driver {
@@ -7,7 +9,13 @@ public class Driver {
     }
 
     public static void main(String[] args) throws Exception {
-        String at = "jdbc:mysql://127.0.0.1:" + args[0] + "/", node = args[1], password = args[2], options = args[3];
+        for (int i = 3; i < args.length; i++) {
+            say("options", args[i]);
+            use("jdbc:mysql://127.0.0.1:" + args[0] + "/", args[1], args[2], args[i]);
+        }
+    }
+
+    static void use(String at, String node, String password, String options) throws Exception {
         try (Connection c = DriverManager.getConnection(at + options, "root", password)) {
             say("product", c.getMetaData().getDatabaseProductVersion());
             say("valid", c.isValid(5));
