@@ -3,7 +3,7 @@ import fcntl, glob, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, 
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from testlib import BUILD, Skip, has_closed_part, java_classes, run_cases
+from testlib import BUILD, Skip, cpu_seconds, has_closed_part, java_classes, run_cases
 
 PROCPROF = str(BUILD / "procprof")
 WORK = None  # The folder of the running case.
@@ -239,10 +239,10 @@ def share(stacks, name, of=""):
 def tries(times=3):
     """A measurement may fail on a busy machine: it is repeated, and the last failure counts."""
     def wrap(function):
-        def again():
+        def again(*arguments):
             for left in range(times - 1, -1, -1):
                 try:
-                    return function()
+                    return function(*arguments)
                 except AssertionError as why:
                     if not left:
                         raise
