@@ -93,125 +93,6 @@ struct folded_line *folded_lines(struct piece text, size_t *ret_n, struct folded
     return lines;
 }
 
-size_t folded_common(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-    size_t n = a_len < b_len ? a_len : b_len, i = 0;
-    for (; i + 8 <= n; i += 8) {
-        uint64_t x, y;
-        memcpy(&x, a + i, 8);
-        memcpy(&y, b + i, 8);
-        if (x != y) return i + (size_t)__builtin_ctzll(htole64(x) ^ htole64(y)) / 8;
-    }
-    while (i < n && a[i] == b[i]) i++;
-    return i;
-}
-
-/* ---- sorting: compares eight bytes at a time, so that long common prefixes are not compared again ---- */
-
-struct keyed {
-    uint64_t key; /* the eight bytes at the depth being sorted, first byte highest; a stack ends with ';' and
-                     then zeros */
-    struct folded_line line;
-};
-
-static uint64_t key_at(const struct folded_line *l, size_t depth)
-{
-    uint64_t key;
-    if (depth + 8 <= l->stack_len) {
-        memcpy(&key, l->stack + depth, 8);
-        return be64toh(key);
-    }
-    unsigned char end[8] = {0};
-    size_t left = depth < l->stack_len ? l->stack_len - depth : 0;
-    memcpy(end, l->stack + l->stack_len - left, left);
-    if (depth <= l->stack_len) end[left] = ';';
-    memcpy(&key, end, 8);
-    return be64toh(key);
-}
-
-static void insertion_sort(struct keyed *items, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        struct keyed item = items[i];
-        size_t at = i;
-        for (; at && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
-        items[at] = item;
-    }
-}
-
-static void swap(struct keyed *a, struct keyed *b)
-{
-    struct keyed t = *a;
-    *a = *b;
-    *b = t;
-}
-
-static void sort_at(struct keyed *items, size_t n, size_t depth);
-
-/* Sorts items that have the same key at depth by their next bytes, after the prefix that all of them
- * share. */
-static void sort_deeper(struct keyed *items, size_t n, size_t depth)
-{
-    if (n < 2 || !(items[0].key & 0xff))
-        return; /* a zero byte means that these stacks have ended, so they are equal */
-    depth += 8;
-    size_t common = SIZE_MAX;
-    for (size_t i = 1; i < n && common; i++) {
-        const struct folded_line *a = &items[0].line, *b = &items[i].line;
-        size_t shared = folded_common(a->stack + (depth < a->stack_len ? depth : a->stack_len),
-                                      depth < a->stack_len ? a->stack_len - depth : 0,
-                                      b->stack + (depth < b->stack_len ? depth : b->stack_len),
-                                      depth < b->stack_len ? b->stack_len - depth : 0);
-        if (shared < common) common = shared;
-    }
-    depth += common & ~(size_t)7;
-    for (size_t i = 0; i < n; i++) items[i].key = key_at(&items[i].line, depth);
-    sort_at(items, n, depth);
-}
-
-static void sort_at(struct keyed *items, size_t n, size_t depth)
-{
-    while (n > 24) {
-        uint64_t a = items[0].key, b = items[n / 2].key, c = items[n - 1].key;
-        uint64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-        size_t low = 0, at = 0, high = n; /* [0,low) less, [low,at) equal, [high,n) greater */
-        while (at < high) {
-            if (items[at].key < pivot)
-                swap(&items[low++], &items[at++]);
-            else if (items[at].key > pivot)
-                swap(&items[at], &items[--high]);
-            else
-                at++;
-        }
-        sort_deeper(items + low, high - low, depth);
-        /* Recurse into the smaller side and loop over the larger one, so that the recursion stays shallow. */
-        if (low < n - high) {
-            sort_at(items, low, depth);
-            items += high;
-            n -= high;
-        } else {
-            sort_at(items + high, n - high, depth);
-            n = low;
-        }
-    }
-    insertion_sort(items, n);
-    for (size_t i = 0; i < n;) {
-        size_t end = i + 1;
-        while (end < n && items[end].key == items[i].key) end++;
-        sort_deeper(items + i, end - i, depth);
-        i = end;
-    }
-}
-
-void folded_sort(struct folded_line *lines, size_t n)
-{
-    struct keyed *items = mem_array(n, sizeof *items);
-    for (size_t i = 0; i < n; i++) items[i] = (struct keyed){key_at(&lines[i], 0), lines[i]};
-    sort_at(items, n, 0);
-    for (size_t i = 0; i < n; i++) lines[i] = items[i].line;
-    mem_free(items);
-}
-
 /* ---- into a profile ---- */
 
 struct building {
@@ -241,10 +122,24 @@ static uint32_t location_of(struct building *b, const char *name, size_t len)
     return b->location_of[string] - 1;
 }
 
+/* The number of bytes at the start that two stacks share. */
+static size_t shared_bytes(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    size_t n = a_len < b_len ? a_len : b_len, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t x, y;
+        memcpy(&x, a + i, 8);
+        memcpy(&y, b + i, 8);
+        if (x != y) return i + (size_t)__builtin_ctzll(htole64(x) ^ htole64(y)) / 8;
+    }
+    while (i < n && a[i] == b[i]) i++;
+    return i;
+}
+
 /* Finds the frames of this line. Leading frames that the previous line shares are reused without a lookup. */
 static void take_frames(struct building *b, const struct folded_line *line, const struct folded_line *before)
 {
-    size_t common = folded_common(line->stack, line->stack_len, before->stack, before->stack_len), kept = 0;
+    size_t common = shared_bytes(line->stack, line->stack_len, before->stack, before->stack_len), kept = 0;
     if (common == line->stack_len) common++; /* its end is as good as a ';' */
     while (kept < b->n_frames && b->ends[kept] < common &&
            (b->ends[kept] == line->stack_len || line->stack[b->ends[kept]] == ';'))

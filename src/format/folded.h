@@ -2,7 +2,7 @@
  * this format.
  *
  * folded_next walks 170 MB in a few hundredths of a second, so a report may work on the lines themselves
- * (folded_next, folded_sort) without a profile. Lines point into the caller's bytes.
+ * (folded_lines) without a profile. Lines point into the caller's bytes.
  */
 #ifndef FORMAT_FOLDED_H
 #define FORMAT_FOLDED_H
@@ -26,12 +26,5 @@ bool folded_next(struct folded *f, struct folded_line *ret_line);
 
 /* Finds all stacks. The caller frees the array (mem_free). */
 struct folded_line *folded_lines(struct piece text, size_t *ret_n, struct folded *ret_end);
-
-/* Sorts in byte order, with the end of a stack counted as another ';', so that stacks with the same first
- * frames are neighbours. Does not join equal stacks. */
-void folded_sort(struct folded_line *lines, size_t n);
-
-/* The number of bytes at the start that two stacks share. */
-size_t folded_common(const char *a, size_t a_len, const char *b, size_t b_len);
 
 #endif

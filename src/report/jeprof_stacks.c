@@ -20,12 +20,6 @@ void jeprof_stacks_frame_id(struct jeprof_stacks *s, uint32_t name)
     *VEC_PUSH(s->frames, s->n_frames, s->cap_frames) = name;
 }
 
-void jeprof_stacks_frame(struct jeprof_stacks *s, const char *name, size_t len)
-{
-    if (!s->names.n_items) strtab_add(&s->names, "", 0);
-    jeprof_stacks_frame_id(s, strtab_add(&s->names, name, len));
-}
-
 void jeprof_stacks_free(struct jeprof_stacks *s)
 {
     strtab_free(&s->names);

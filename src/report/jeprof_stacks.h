@@ -21,7 +21,6 @@ struct jeprof_stacks { /* all zero is an empty set */
 
 void jeprof_stacks_begin(struct jeprof_stacks *s,
                          double count); /* a new stack; then its frames, leaf first */
-void jeprof_stacks_frame(struct jeprof_stacks *s, const char *name, size_t len);
 void jeprof_stacks_frame_id(struct jeprof_stacks *s, uint32_t name);
 void jeprof_stacks_free(struct jeprof_stacks *s);
 

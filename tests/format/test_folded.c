@@ -33,44 +33,6 @@ TEST(frames_taken_over_from_the_line_before)
           "samples/count|0|1@c b a;2@c b a;3@b a;4@d c b a;5@c bb a;6@c b|");
 }
 
-static int compare_as_said(const void *a, const void *b)
-{
-    const struct folded_line *x = a, *y = b;
-    char *p = mem_printf("%.*s;", (int)x->stack_len, x->stack),
-         *q = mem_printf("%.*s;", (int)y->stack_len, y->stack);
-    int order = strcmp(p, q);
-    mem_free(p);
-    mem_free(q);
-    return order;
-}
-
-TEST(sorting)
-{
-    srand(7);
-    for (int round = 0; round < 60; round++) {
-        struct buf text = {0};
-        for (int i = 0; i < 1 + rand() % 300; i++) {
-            int depth = 1 + rand() % 12;
-            for (int d = 0; d < depth; d++) {
-                if (d) buf_char(&text, ';');
-                buf_str(&text, "common_prefix" + rand() % 3 * 4);
-                if (rand() % 2) buf_char(&text, (char)('-' + rand() % 20 == ';' ? 'x' : '-' + rand() % 3));
-            }
-            buf_str(&text, " 1\n");
-        }
-        size_t n;
-        struct folded_line *lines = folded_lines((struct piece){text.data, text.len}, &n, NULL);
-        struct folded_line *want = mem_array(n, sizeof *want);
-        memcpy(want, lines, n * sizeof *want);
-        qsort(want, n, sizeof *want, compare_as_said);
-        folded_sort(lines, n);
-        for (size_t i = 0; i < n; i++) CHECK(compare_as_said(&lines[i], &want[i]) == 0);
-        mem_free(want);
-        mem_free(lines);
-        buf_free(&text);
-    }
-}
-
 TEST(perf_script)
 {
     check("java 12/34 [001] 5.25:  250000 cpu-clock:pppH: \n\t  7f10 f(int) const+0x1a (/lib/x.so)\n\t 401 "

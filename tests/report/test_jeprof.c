@@ -26,7 +26,8 @@ TEST(names_are_shortened)
 static void add(struct jeprof_stacks *s, double count, const char *leaf_first)
 {
     jeprof_stacks_begin(s, count);
-    for (const char *p = leaf_first; *p; p++) jeprof_stacks_frame(s, p, 1);
+    if (!s->names.n_items) strtab_add(&s->names, "", 0);
+    for (const char *p = leaf_first; *p; p++) jeprof_stacks_frame_id(s, strtab_add(&s->names, p, 1));
 }
 
 TEST(a_name_counts_once_a_stack)

@@ -235,12 +235,3 @@ struct elf_section *elf_find(const struct elf *elf, const char *name)
     }
     return NULL;
 }
-
-uint64_t elf_image_base(const struct elf *elf)
-{
-    uint64_t lowest = UINT64_MAX;
-    for (size_t i = 0; i < elf->n_segments; i++)
-        if (elf->segments[i].type == PT_LOAD && elf->segments[i].address < lowest)
-            lowest = elf->segments[i].address;
-    return lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)4095;
-}

@@ -68,7 +68,4 @@ int elf_data(const struct elf *elf, struct elf_section *section, struct span *re
 /* Returns true if the section is compressed (SHF_COMPRESSED or .zdebug_*). */
 bool elf_is_packed(const struct elf_section *section);
 
-/* Returns the lowest address of a loaded segment, rounded down to its page; 0 if there is none. */
-uint64_t elf_image_base(const struct elf *elf);
-
 #endif
