@@ -131,11 +131,6 @@ void image_free(struct image *g)
     mem_free(g);
 }
 
-size_t image_bytes(const struct image *g)
-{
-    return g->bytes.len;
-}
-
 /* ---- checks of a file ---- */
 
 /* Verifies the checksum of a block. Returns false if this or another block is damaged. */

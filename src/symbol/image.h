@@ -76,7 +76,4 @@ struct image_want {
 bool image_lookup(struct image *image, const uint64_t *addresses, size_t n, const struct image_want *want,
                   struct symbol_result *ret_result);
 
-/* Returns the size of the image in bytes. */
-size_t image_bytes(const struct image *image);
-
 #endif

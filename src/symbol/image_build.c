@@ -61,7 +61,7 @@ struct joined {
     struct idmap function_at; /* hash of a function's fields -> its index */
     struct image_scope *scopes;
     size_t n_scopes, cap_scopes;
-    struct piece *pieces;
+    struct code_piece *pieces;
     size_t n_pieces;
     bool too_large;
 };
@@ -115,7 +115,7 @@ static void join_unit(struct joined *j, struct unit_image *m)
         j->scopes[j->n_scopes++] = s;
     }
     for (size_t i = 0; i < m->n_pieces; i++) {
-        struct piece p = m->pieces[i];
+        struct code_piece p = m->pieces[i];
         if (p.row.scope) p.row.scope += first_scope;
         p.row.file = files[p.row.file];
         j->pieces[j->n_pieces++] = p;
@@ -125,12 +125,12 @@ static void join_unit(struct joined *j, struct unit_image *m)
     unit_image_free(m);
 }
 
-static bool is_end(const struct piece *p)
+static bool is_end(const struct code_piece *p)
 {
     return !p->row.scope && !p->row.file;
 }
 
-static int by_start(const struct piece *a, const struct piece *b)
+static int by_start(const struct code_piece *a, const struct code_piece *b)
 {
     if (a->start != b->start) return a->start < b->start ? -1 : 1;
     /* The end of one unit comes before the start of the next, so that the start counts. */
@@ -141,7 +141,7 @@ static int by_start(const struct piece *a, const struct piece *b)
 static void sort_pieces(struct joined *j)
 {
     size_t n = j->n_pieces;
-    struct piece *from = j->pieces, *to = mem_array(n + 1, sizeof *to);
+    struct code_piece *from = j->pieces, *to = mem_array(n + 1, sizeof *to);
     size_t *runs = NULL, n_runs = 0, cap_runs = 0;
     for (size_t i = 0; i < n; i++)
         if (!i || by_start(&from[i - 1], &from[i]) > 0) *VEC_PUSH(runs, n_runs, cap_runs) = i;
@@ -156,7 +156,7 @@ static void sort_pieces(struct joined *j)
             runs[kept++] = runs[r];
         }
         n_runs = kept;
-        struct piece *swap = from;
+        struct code_piece *swap = from;
         from = to;
         to = swap;
     }
@@ -170,7 +170,7 @@ static void unite_pieces(struct joined *j)
 {
     size_t n = 0;
     for (size_t i = 0; i < j->n_pieces; i++) {
-        const struct piece *p = &j->pieces[i];
+        const struct code_piece *p = &j->pieces[i];
         if (n && j->pieces[n - 1].start == p->start) {
             if (!is_end(p) && is_end(&j->pieces[n - 1])) j->pieces[n - 1].row = p->row;
             continue;

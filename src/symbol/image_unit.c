@@ -248,11 +248,11 @@ static void add_piece(struct making *g, uint64_t start, const struct image_row *
     const struct dwarf *d = g->k.w->dwarf;
     /* The padding between functions is covered by line programs but belongs to no unit. */
     if (!row->scope && row->file && !d->n_unplaced && !dwarf_unit_at(g->k.w->dwarf, start, 0)) row = &nothing;
-    struct piece *last = m->n_pieces ? &m->pieces[m->n_pieces - 1] : NULL;
+    struct code_piece *last = m->n_pieces ? &m->pieces[m->n_pieces - 1] : NULL;
     if (last && last->start == start)
         last->row = *row;
     else if (!last || memcmp(&last->row, row, sizeof *row))
-        *VEC_PUSH(m->pieces, m->n_pieces, m->cap_pieces) = (struct piece){start, *row};
+        *VEC_PUSH(m->pieces, m->n_pieces, m->cap_pieces) = (struct code_piece){start, *row};
 }
 
 /* Merges the edges with the rows of the line program. Both lists are sorted. A new piece starts at each

@@ -5,7 +5,7 @@
 #include "symbol/dwarf/dwarf_int.h"
 #include "symbol/image.h"
 
-struct piece {
+struct code_piece {
     uint64_t start;
     struct image_row row; /* indexes into the unit's own lists; all zero: the code from here on is unknown */
 };
@@ -16,7 +16,7 @@ struct unit_function {
 };
 
 struct unit_image {
-    struct piece *pieces; /* sorted by start; a piece with a row of zeros ends each run of code */
+    struct code_piece *pieces; /* sorted by start; a piece with a row of zeros ends each run of code */
     size_t n_pieces, cap_pieces;
     struct image_scope *scopes;
     size_t n_scopes, cap_scopes;

@@ -26,14 +26,13 @@
 /* ---- abbreviations (dwarf_abbrev.c) ---- */
 
 enum abbrev_kind {
-    KIND_UNKNOWN,    /* the table has no such code */
-    KIND_OTHER,      /* the walk steps over these entries */
-    KIND_TYPE,       /* a type with a sibling attribute, so that the walk can jump over its children */
-    KIND_NAMESPACE,  /* a namespace with a sibling attribute */
-    KIND_FUNCTION,   /* subprogram with code */
-    KIND_ABSTRACT,   /* subprogram without code */
-    KIND_INLINED,    /* inlined_subroutine with code */
-    KIND_TRANSPARENT /* any other entry with children inside a function; no table has this kind */
+    KIND_UNKNOWN,   /* the table has no such code */
+    KIND_OTHER,     /* the walk steps over these entries */
+    KIND_TYPE,      /* a type with a sibling attribute, so that the walk can jump over its children */
+    KIND_NAMESPACE, /* a namespace with a sibling attribute */
+    KIND_FUNCTION,  /* subprogram with code */
+    KIND_ABSTRACT,  /* subprogram without code */
+    KIND_INLINED    /* inlined_subroutine with code */
 };
 
 struct abbrev_attr {
