@@ -179,15 +179,14 @@ static int answer(struct addr2line *t, const uint64_t *addresses, size_t n, stru
         for (size_t i = 0; i < n; i++)
             shifted[i] = addresses[i] < t->section_bytes ? addresses[i] + t->section_start : UINT64_MAX;
     }
-    struct symbol_result r = {0};
-    int rc = symbol_lookup(t->object, shifted ? shifted : addresses, n, &r, err);
+    struct symbol_result r;
+    symbol_lookup(t->object, shifted ? shifted : addresses, n, &r);
     struct answers a = {.tool = t, .addresses = addresses, .result = &r};
-    if (rc == 0) parallel_write(&t->out, n, put_answers, &a);
+    parallel_write(&t->out, n, put_answers, &a);
     symbol_result_free(&r);
     mem_free(shifted);
-    if (rc == 0 && buf_flush(&t->out) < 0)
-        rc = err_errno(err, t->out.write_errno, "standard output: cannot write");
-    return rc;
+    if (buf_flush(&t->out) < 0) return err_errno(err, t->out.write_errno, "standard output: cannot write");
+    return 0;
 }
 
 /* ---- standard input ---- */

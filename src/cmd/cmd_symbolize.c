@@ -110,9 +110,8 @@ static int run(int argc, char **argv)
     int rc = fetch(argv[1], NULL, &bytes, &err);
     if (rc == 0) rc = format_read(bytes.data, bytes.len, argv[1], NULL, &profile, &err);
     if (rc == 0)
-        rc = profile_symbolize(profile, symbolizer,
-                               &(struct symbolize_options){.binary = binary, .force = force, .warn = warn},
-                               &err);
+        profile_symbolize(profile, symbolizer,
+                          &(struct symbolize_options){.binary = binary, .force = force, .warn = warn});
     if (rc == 0) rc = write_profile(profile, output, &err);
     bytes_free(&bytes);
     profile_free(profile);

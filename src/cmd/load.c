@@ -309,24 +309,22 @@ static void symbolize_remotely(const struct load_options *o, struct profile *p, 
     mem_free(wanted);
 }
 
-static int symbolize(const struct load_options *o, struct profile *p, const char *url,
-                     struct symbolizer **ret_symbolizer, struct err *err)
+static void symbolize(const struct load_options *o, struct profile *p, const char *url,
+                      struct symbolizer **ret_symbolizer)
 {
     struct symbol_options so = {.search = o->search, .symbol_table_only = o->fast_local};
     struct symbolizer *s = symbolizer_new(&so);
-    int rc = 0;
     if (!o->remote_only) {
         struct symbolize_options how = {
             .force = o->force_symbols, .lines = o->want_lines, .warn = o->warn, .warn_context = o->context};
-        rc = profile_symbolize(p, s, &how, err);
+        profile_symbolize(p, s, &how);
     }
-    if (!rc && url && !o->local_only) symbolize_remotely(o, p, url);
-    if (!rc && o->name_places) profile_name_places(p, o->remote_only ? NULL : s);
+    if (url && !o->local_only) symbolize_remotely(o, p, url);
+    if (o->name_places) profile_name_places(p, o->remote_only ? NULL : s);
     if (ret_symbolizer)
         *ret_symbolizer = s;
     else
         symbolizer_free(s);
-    return rc;
 }
 
 int load_profile(const struct load_options *o, struct profile **ret_profile, bool *ret_remote,
@@ -343,8 +341,8 @@ int load_profile(const struct load_options *o, struct profile **ret_profile, boo
     }
     if (!rc && o->all_frames) p->drop_frames = p->keep_frames = 0;
     if (!rc && !o->no_symbols) {
-        rc = symbolize(o, p, url, ret_symbolizer, err);
-        if (!rc) profile_simplify_names(p, o->name_detail, o->force_symbols);
+        symbolize(o, p, url, ret_symbolizer);
+        profile_simplify_names(p, o->name_detail, o->force_symbols);
     }
     if (!rc) rc = profile_drop_uninteresting(p, err);
     if (!rc && o->comment) profile_add_comment(p, o->comment);

@@ -113,40 +113,38 @@ static void store(struct work *w, struct mapping *m, struct location *l, const s
     }
 }
 
-static int symbolize_mapping(struct work *w, uint32_t mapping, const uint32_t *locations, size_t n,
-                             struct err *err)
+static void symbolize_mapping(struct work *w, uint32_t mapping, const uint32_t *locations, size_t n)
 {
     struct symbol_object *object;
-    if (!open_object(w, mapping, &object)) return 0;
+    if (!open_object(w, mapping, &object)) return;
     struct mapping *m = &w->profile->mappings[mapping];
     uint64_t *addresses = mem_array(n, sizeof *addresses);
     for (size_t i = 0; i < n; i++) {
         uint64_t address = w->profile->locations[locations[i]].address;
         addresses[i] = symbol_object_address(object, address, m->start, m->limit, m->file_offset);
     }
-    struct symbol_result result = {0};
-    int rc = symbol_lookup(object, addresses, n, &result, err);
+    struct symbol_result result;
+    symbol_lookup(object, addresses, n, &result);
     const char *problem = symbol_object_problem(object);
     if (problem) warn(w, problem);
     size_t n_known = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t first = result.first_frame[i], n_frames = result.first_frame[i + 1] - first;
         struct location *l = &w->profile->locations[locations[i]];
         bool had_names = !w->options->force && l->n_lines;
         store(w, m, l, result.frames + first, n_frames);
         n_known += n_frames > 0 || had_names;
     }
-    if (rc == 0 && n_known == 0 && n > 0) {
+    if (n_known == 0 && n > 0) {
         char *text = mem_printf("%s: no names for any of %zu addresses (no symbols, or another build)",
                                 symbol_object_path(object), n);
         warn(w, text);
         mem_free(text);
     }
-    if (rc == 0 && !m->build_id && *symbol_object_build_id(object) && n_known)
+    if (!m->build_id && *symbol_object_build_id(object) && n_known)
         m->build_id = profile_cstr(w->profile, symbol_object_build_id(object));
     symbol_result_free(&result);
     mem_free(addresses);
-    return rc;
 }
 
 /* Old text formats give locations without a mapping; their address tells which it is. */
@@ -158,8 +156,7 @@ static uint32_t mapping_of(const struct profile *p, const struct location *l)
     return 0;
 }
 
-int profile_symbolize(struct profile *p, struct symbolizer *s, const struct symbolize_options *options,
-                      struct err *err)
+void profile_symbolize(struct profile *p, struct symbolizer *s, const struct symbolize_options *options)
 {
     static const struct symbolize_options defaults;
     struct work w = {.profile = p, .symbolizer = s, .options = options ? options : &defaults};
@@ -181,15 +178,13 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, const struct symb
     for (size_t m = 1; m <= p->n_mappings + 1; m++) start[m] += start[m - 1];
     for (size_t i = 0; i < p->n_locations; i++)
         if (of[i]) order[start[of[i]]++] = (uint32_t)i;
-    int rc = 0;
-    for (size_t m = 0; m < p->n_mappings && rc == 0; m++) {
+    for (size_t m = 0; m < p->n_mappings; m++) {
         size_t first = start[m], n = start[m + 1] - first; /* filling moved each start to the next one's */
-        if (n) rc = symbolize_mapping(&w, (uint32_t)m, order + first, n, err);
+        if (n) symbolize_mapping(&w, (uint32_t)m, order + first, n);
     }
     mem_free(start);
     mem_free(order);
     mem_free(of);
     idmap_free(&w.functions);
     idmap_free(&w.texts);
-    return rc;
 }

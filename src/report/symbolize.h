@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
 #include "profile/profile.h"
 #include "symbol/symbol.h"
 
@@ -20,7 +19,6 @@ struct symbolize_options { /* all zero: the defaults */
 
 /* Adds lines to locations that have none and sets the has_* flags of mappings. An object that cannot be read
  * causes a warning, not a failure. */
-int profile_symbolize(struct profile *p, struct symbolizer *s, const struct symbolize_options *options,
-                      struct err *err);
+void profile_symbolize(struct profile *p, struct symbolizer *s, const struct symbolize_options *options);
 
 #endif

@@ -609,14 +609,13 @@ static void consider_image(struct symbol_object *o)
         symbol_cache_store(&o->owner->cache, id, bytes.data, bytes.len);
 }
 
-int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n,
-                  struct symbol_result *ret_result, struct err *err)
+void symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n,
+                   struct symbol_result *ret_result)
 {
-    (void)err;
     pthread_mutex_lock(&o->lock);
     if (lookup_image(o, addresses, n, ret_result)) {
         pthread_mutex_unlock(&o->lock);
-        return 0;
+        return;
     }
     struct hit *hits = mem_zalloc((n + 1) * sizeof *hits);
     find_dwarf(o);
@@ -631,7 +630,6 @@ int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n,
     pthread_mutex_unlock(&o->lock);
     make_frames(o, hits, n, ret_result);
     mem_free(hits);
-    return 0;
 }
 
 void symbol_result_free(struct symbol_result *r)

@@ -84,9 +84,9 @@ struct symbol_result {
 const char *symbol_object_problem(struct symbol_object *o);
 
 /* Finds the frames of a batch of addresses of the object. The addresses may be in any order and may repeat.
- * An unknown address is not an error. Always returns 0. Free the result with symbol_result_free. */
-int symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n_addresses,
-                  struct symbol_result *ret_result, struct err *err);
+ * An unknown address is not an error. Free the result with symbol_result_free. */
+void symbol_lookup(struct symbol_object *o, const uint64_t *addresses, size_t n_addresses,
+                   struct symbol_result *ret_result);
 void symbol_result_free(struct symbol_result *r);
 
 #endif

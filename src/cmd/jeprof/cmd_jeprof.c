@@ -119,7 +119,8 @@ static int add_source(struct run *r, const char *source, double sign, struct err
 static int find_names(struct run *r, struct err *err)
 {
     if (r->names_from_server) return jeprof_fetch_names(&r->url, &r->options, &r->profile, err);
-    return jeprof_names_find(&r->names, &r->profile, &r->options, warn, err);
+    jeprof_names_find(&r->names, &r->profile, &r->options, warn);
+    return 0;
 }
 
 /* Decides which arguments are profiles and which is the program, then adds the profiles and their names. */
@@ -223,7 +224,7 @@ static int print_symbols(const char *program, const struct jeprof_options *optio
     buf_printf(&made, "MAPPED_LIBRARIES:\n%s", buf_cstr(&map_lines));
     struct bytes bytes = {.data = (uint8_t *)made.data, .len = made.len};
     rc = jeprof_profile_add(&r.profile, &bytes, "standard input", program, &r.options, 1, &r.notes, err);
-    if (!rc) rc = jeprof_names_find(&r.names, &r.profile, &r.options, warn, err);
+    if (!rc) jeprof_names_find(&r.names, &r.profile, &r.options, warn);
     struct idmap by_address = {0};
     for (size_t i = 0; i < r.profile.n_places; i++)
         *idmap_slot(&by_address, r.profile.places[i].address, NULL) = (uint32_t)i;

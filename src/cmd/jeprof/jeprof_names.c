@@ -103,8 +103,8 @@ static void name_by_symbol_below(struct jeprof_profile *p, const struct jeprof_o
     mem_free(full);
 }
 
-static int name_places(struct jeprof_profile *p, const struct jeprof_object *o, const uint32_t *places,
-                       size_t n, struct err *err)
+static void name_places(struct jeprof_profile *p, const struct jeprof_object *o, const uint32_t *places,
+                        size_t n)
 {
     uint64_t *addresses = mem_array(n, sizeof *addresses);
     struct symbol_result found;
@@ -113,8 +113,8 @@ static int name_places(struct jeprof_profile *p, const struct jeprof_object *o, 
         addresses[i] = at->object_address =
             symbol_object_address(o->opened, at->address, at->map_start, at->map_limit, at->map_offset);
     }
-    int rc = symbol_lookup(o->opened, addresses, n, &found, err);
-    for (size_t i = 0; !rc && i < n; i++) {
+    symbol_lookup(o->opened, addresses, n, &found);
+    for (size_t i = 0; i < n; i++) {
         bool any = false;
         for (size_t f = found.first_frame[i]; f < found.first_frame[i + 1]; f++) {
             const struct symbol_frame *frame = &found.frames[f];
@@ -127,15 +127,13 @@ static int name_places(struct jeprof_profile *p, const struct jeprof_object *o, 
         }
         if (!any) name_by_symbol_below(p, o, places[i]);
     }
-    if (!rc) symbol_result_free(&found);
+    symbol_result_free(&found);
     mem_free(addresses);
-    return rc;
 }
 
 /* Names addresses outside the memory map with the library of --add_lib, as if it were loaded at address 0. */
-static int name_from_extra(struct jeprof_names *names, struct jeprof_profile *p,
-                           const struct jeprof_options *options, void (*warn)(const char *line),
-                           struct err *err)
+static void name_from_extra(struct jeprof_names *names, struct jeprof_profile *p,
+                            const struct jeprof_options *options, void (*warn)(const char *line))
 {
     uint32_t *places = NULL, name = strtab_add_cstr(&p->text, options->add_lib);
     size_t n = 0, cap = 0;
@@ -145,16 +143,14 @@ static int name_from_extra(struct jeprof_names *names, struct jeprof_profile *p,
         *VEC_PUSH(places, n, cap) = (uint32_t)i;
     }
     const struct jeprof_object *o = open_object(names, p, name, options, warn);
-    int rc = n && o->opened ? name_places(p, o, places, n, err) : 0;
+    if (n && o->opened) name_places(p, o, places, n);
     mem_free(places);
-    return rc;
 }
 
-int jeprof_names_find(struct jeprof_names *names, struct jeprof_profile *p,
-                      const struct jeprof_options *options, void (*warn)(const char *line), struct err *err)
+void jeprof_names_find(struct jeprof_names *names, struct jeprof_profile *p,
+                       const struct jeprof_options *options, void (*warn)(const char *line))
 {
     struct symbol_options how = {0};
-    int rc = 0;
     if (!names->symbolizer) names->symbolizer = symbolizer_new(&how);
     /* Group the places by object, in the order of the objects' names. */
     uint32_t *first = mem_zalloc((p->text.n_items + 2) * sizeof *first),
@@ -167,17 +163,16 @@ int jeprof_names_find(struct jeprof_names *names, struct jeprof_profile *p,
     memcpy(next, first, (n_objects + 1) * sizeof *next);
     for (size_t i = 0; i < p->n_places; i++)
         if (!p->places[i].n_frames) sorted[next[p->places[i].object]++] = (uint32_t)i;
-    for (uint32_t object = 1; object < n_objects && !rc; object++) {
+    for (uint32_t object = 1; object < n_objects; object++) {
         uint32_t n = first[object + 1] - first[object];
         if (!n) continue;
         const struct jeprof_object *o = open_object(names, p, object, options, warn);
-        if (o->opened) rc = name_places(p, o, sorted + first[object], n, err);
+        if (o->opened) name_places(p, o, sorted + first[object], n);
     }
     mem_free(first);
     mem_free(next);
     mem_free(sorted);
-    if (!rc && *options->add_lib) rc = name_from_extra(names, p, options, warn, err);
-    return rc;
+    if (*options->add_lib) name_from_extra(names, p, options, warn);
 }
 
 void jeprof_names_free(struct jeprof_names *names)

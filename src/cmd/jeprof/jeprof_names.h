@@ -23,8 +23,8 @@ struct jeprof_names { /* empty if all zero */
 /* Adds frames to the places that have none, if their object has names for them. An address outside every
  * symbol of a stripped object gets the next symbol below it, as a reader of `nm` would do. The function calls
  * warn for each object that it cannot read. */
-int jeprof_names_find(struct jeprof_names *names, struct jeprof_profile *p,
-                      const struct jeprof_options *options, void (*warn)(const char *line), struct err *err);
+void jeprof_names_find(struct jeprof_names *names, struct jeprof_profile *p,
+                       const struct jeprof_options *options, void (*warn)(const char *line));
 void jeprof_names_free(struct jeprof_names *names);
 
 /* Returns NULL if no object has this name. */

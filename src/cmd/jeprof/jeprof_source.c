@@ -141,16 +141,15 @@ struct listing { /* of one function */
 
 /* Finds the file of the function, which is the file of its first line, and the lines that its code comes
  * from. */
-static int find_lines(const struct routine *r, struct listing *ret, struct err *err)
+static void find_lines(const struct routine *r, struct listing *ret)
 {
     uint64_t n_bytes = r->entry->end - r->entry->start;
     size_t n = n_bytes && n_bytes < MAX_ROUTINE_BYTES ? (size_t)n_bytes : 1;
     uint64_t *addresses = mem_array(n, sizeof *addresses);
     struct symbol_result found;
     for (size_t i = 0; i < n; i++) addresses[i] = r->entry->start + i;
-    int rc = symbol_lookup(r->object->opened, addresses, n, &found, err);
+    symbol_lookup(r->object->opened, addresses, n, &found);
     mem_free(addresses);
-    if (rc) return rc;
     *ret = (struct listing){.line_at = mem_zalloc(n * sizeof *ret->line_at), .n_bytes = n};
     for (size_t i = 0; i < n; i++) {
         if (found.first_frame[i] == found.first_frame[i + 1]) continue;
@@ -163,7 +162,6 @@ static int find_lines(const struct routine *r, struct listing *ret, struct err *
     }
     ret->last_of_code = ret->last;
     symbol_result_free(&found);
-    return 0;
 }
 
 static int indentation(const char *line) /* -1 for a blank line */
@@ -259,13 +257,11 @@ static void put_listing(struct work *w, const struct routine *r, const struct li
     mem_free(lines);
 }
 
-static int list_routine(struct work *w, const struct routine *r, struct source_reader *source,
-                        struct err *err)
+static void list_routine(struct work *w, const struct routine *r, struct source_reader *source)
 {
     struct listing lines;
     struct err why;
-    int rc = find_lines(r, &lines, err);
-    if (rc) return rc;
+    find_lines(r, &lines);
     if (!lines.file) {
         fprintf(stderr,
                 "%s: no line numbers in %s (built without -g, or its debug information is elsewhere)\n",
@@ -277,7 +273,6 @@ static int list_routine(struct work *w, const struct routine *r, struct source_r
         put_listing(w, r, &lines, source);
     }
     mem_free(lines.line_at);
-    return 0;
 }
 
 int jeprof_write_list(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines,
@@ -287,7 +282,7 @@ int jeprof_write_list(const struct jeprof_view *view, const struct jeprof_sums *
     tally_places(&w, left);
     int rc = find_routines(&w, routines, err);
     struct source_reader *source = source_reader_new("", "");
-    for (size_t i = 0; i < w.n_routines && !rc; i++) rc = list_routine(&w, &w.routines[i], source, err);
+    for (size_t i = 0; i < w.n_routines && !rc; i++) list_routine(&w, &w.routines[i], source);
     source_reader_free(source);
     work_free(&w);
     return rc;

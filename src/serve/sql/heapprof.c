@@ -259,12 +259,11 @@ static int read_profile(struct call *c, const struct bytes *bytes, const char *n
     return format_read(bytes->data, bytes->len, name, NULL, ret, c->err);
 }
 
-static int name_profile(struct call *c, struct profile *p)
+static void name_profile(struct call *c, struct profile *p)
 {
     struct symbolizer *symbols = c->prof->cluster->symbols;
-    int rc = symbols ? profile_symbolize(p, symbols, NULL, c->err) : 0;
-    if (!rc && !cluster_node_is_jvm(c->prof->node)) name_remotely(c, p);
-    return rc;
+    if (symbols) profile_symbolize(p, symbols, NULL);
+    if (!cluster_node_is_jvm(c->prof->node)) name_remotely(c, p);
 }
 
 /* The sample type that jeprof shows: bytes in use, CPU samples, or the time spent waiting. */
@@ -288,8 +287,8 @@ static int draw_dot(struct call *c, struct profile *p)
     struct buf out = {0};
     struct jeprof_dot_options options = JEPROF_DOT_DEFAULTS;
     options.program = program_name(p);
-    int rc = name_profile(c, p);
-    if (!rc) rc = jeprof_dot_write_profile(p, shown_type(p), &options, &out, c->err);
+    name_profile(c, p);
+    int rc = jeprof_dot_write_profile(p, shown_type(p), &options, &out, c->err);
     if (rc ==
         ERR_NOT_FOUND) { /* a profile without samples is not an error; jeprof prints the same to stderr */
         buf_str(&out, "No nodes to print");
@@ -305,8 +304,7 @@ static int draw_dot(struct call *c, struct profile *p)
 
 static int draw_top(struct call *c, struct profile *p, long n_lines)
 {
-    int rc = name_profile(c, p);
-    if (rc) return rc;
+    name_profile(c, p);
     profile_name_places(p, c->prof->cluster->symbols);
     struct jeprof_stacks stacks = {0};
     struct jeprof_totals totals;

@@ -156,7 +156,7 @@ static int decode(struct views *v, const void *data, size_t len, const char *nam
     }
     if ((want_lines || names_are_missing(p)) && may_look_here(v, p, node)) {
         struct symbolize_options how = {.lines = want_lines};
-        profile_symbolize(p, v->symbols, &how, NULL);
+        profile_symbolize(p, v->symbols, &how);
     }
     *ret_profile = p;
     return 0;
