@@ -10,9 +10,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void warn(void *context, const char *text)
+static void warn(const char *text)
 {
-    (void)context;
     if (!*text || strchr(text, '\n')) abort();
 }
 
@@ -22,8 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1 || size > 1 << 16) return 0;
     struct conf conf = {0};
     struct err err = {0};
-    int rc = conf_parse(&conf, (const char *)data + 1, size - 1, "fuzz.conf", kinds[data[0] % 3], warn, NULL,
-                        &err);
+    int rc = conf_parse(&conf, (const char *)data + 1, size - 1, "fuzz.conf", kinds[data[0] % 3], warn, &err);
     if (rc) {
         if (!err.text[0] || strchr(err.text, '\n')) abort();
         for (int k = 0; k < CONF_N_KEYS; k++)

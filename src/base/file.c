@@ -207,14 +207,13 @@ int file_end_atomic(struct file_writing *w, bool durable, struct err *err)
     return rc;
 }
 
-int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable,
-                      struct err *err)
+int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, struct err *err)
 {
     struct file_writing w;
     int rc = file_begin_atomic(path, mode, &w, err);
     if (rc) return rc;
     buf_add(&w.out, data, len);
-    return file_end_atomic(&w, durable, err);
+    return file_end_atomic(&w, false, err);
 }
 
 int file_make_dirs(const char *path, unsigned mode, struct err *err)

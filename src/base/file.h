@@ -34,10 +34,9 @@ int file_read_foreign_fd(int fd, const char *name_for_errors, size_t max_bytes, 
                          struct err *err);
 void bytes_free(struct bytes *bytes);
 
-/* Writes a temporary file beside path, syncs it if durable is true, and renames it to path. If path is a
+/* Writes a temporary file beside path and renames it to path, without waiting for the disk. If path is a
  * symbolic link, its target is replaced and the link stays. A device or a pipe is written to directly. */
-int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, bool durable,
-                      struct err *err);
+int file_write_atomic(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
 
 /* The two functions below do the same for content that is made piece by piece. Append it to `out` between
  * begin and end. Every successful begin needs an end. If the end fails, the old file is unchanged. */

@@ -12,12 +12,12 @@ struct regex {
     pcre2_match_context *limits;
 };
 
-int regex_compile(const char *pattern, unsigned flags, struct regex **ret_regex, struct err *err)
+int regex_compile(const char *pattern, struct regex **ret_regex, struct err *err)
 {
     int why;
     PCRE2_SIZE at;
-    uint32_t options = PCRE2_NEVER_BACKSLASH_C | (flags & REGEX_IGNORE_CASE ? PCRE2_CASELESS : 0);
-    pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &why, &at, NULL);
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, PCRE2_NEVER_BACKSLASH_C, &why, &at, NULL);
     if (!code) {
         PCRE2_UCHAR reason[128];
         pcre2_get_error_message(why, reason, sizeof reason);

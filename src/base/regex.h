@@ -13,10 +13,8 @@
 
 struct regex;
 
-enum { REGEX_IGNORE_CASE = 1 };
-
 /* ERR_INPUT with position and reason for a bad pattern. */
-int regex_compile(const char *pattern, unsigned flags, struct regex **ret_regex, struct err *err);
+int regex_compile(const char *pattern, struct regex **ret_regex, struct err *err);
 bool regex_match(struct regex *regex, const char *s, size_t len); /* anywhere in s */
 
 /* Does what regex_match does, and sets the start and end of the whole match (group 0) or of a group. Returns

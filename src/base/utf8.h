@@ -11,4 +11,12 @@ size_t utf8_sequence_len(const char *s, size_t n);
 /* Writes the 1 to 4 bytes of a code point of at most U+10FFFF and returns their number. */
 size_t utf8_encode(uint32_t code_point, char out[4]);
 
+/* The number of characters in a text: its bytes without those that continue a sequence. */
+static inline size_t utf8_count(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
 #endif

@@ -21,7 +21,7 @@ int background_write_pid(const char *path, pid_t pid, struct err *err)
 {
     char text[24];
     int n = snprintf(text, sizeof text, "%d\n", (int)pid);
-    return file_write_atomic(path, text, (size_t)n, 0644, false, err);
+    return file_write_atomic(path, text, (size_t)n, 0644, err);
 }
 
 sigset_t background_block_signals(void)

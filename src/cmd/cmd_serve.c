@@ -25,9 +25,8 @@ struct arguments {
     bool daemon, durable, list_settings;
 };
 
-static void warn(void *context, const char *text)
+static void warn(const char *text)
 {
-    (void)context;
     server_log(LOG_WARN_, "%s", text);
 }
 
@@ -35,9 +34,9 @@ static void warn(void *context, const char *text)
 static int read_conf(const struct arguments *a, struct conf *conf, struct err *err)
 {
     int bad = 0;
-    if (a->fe_conf) bad = conf_read(conf, a->fe_conf, CONF_FE_FILE, warn, NULL, err);
-    if (!bad && a->be_conf) bad = conf_read(conf, a->be_conf, CONF_BE_FILE, warn, NULL, err);
-    if (!bad && a->config) bad = conf_read(conf, a->config, CONF_OWN_FILE, warn, NULL, err);
+    if (a->fe_conf) bad = conf_read(conf, a->fe_conf, CONF_FE_FILE, warn, err);
+    if (!bad && a->be_conf) bad = conf_read(conf, a->be_conf, CONF_BE_FILE, warn, err);
+    if (!bad && a->config) bad = conf_read(conf, a->config, CONF_OWN_FILE, warn, err);
     char number[24];
     if (!bad && a->http_port >= 0) {
         snprintf(number, sizeof number, "%lld", (long long)a->http_port);
@@ -53,7 +52,7 @@ static int read_conf(const struct arguments *a, struct conf *conf, struct err *e
     for (size_t i = 0; i < a->settings.n_items; i++) buf_printf(&lines, "%s\n", a->settings.items[i]);
     for (size_t i = 0; i < a->nodes.n_items; i++) buf_printf(&lines, "node = %s\n", a->nodes.items[i]);
     if (!bad && lines.len)
-        bad = conf_parse(conf, lines.data, lines.len, "command line", CONF_COMMAND_LINE, warn, NULL, err);
+        bad = conf_parse(conf, lines.data, lines.len, "command line", CONF_COMMAND_LINE, warn, err);
     buf_free(&lines);
     return bad;
 }
@@ -172,7 +171,7 @@ static int serve(const struct arguments *a)
         char text[64];
         int n = snprintf(text, sizeof text, "http=%d mysql=%d\n", server_http_port(server),
                          server_mysql_port(server));
-        if (file_write_atomic(a->ports_file, text, (size_t)n, 0644, false, &err))
+        if (file_write_atomic(a->ports_file, text, (size_t)n, 0644, &err))
             server_log(LOG_WARN_, "%s", err.text);
     }
     report(report_fd, "ok");

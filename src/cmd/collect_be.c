@@ -120,7 +120,7 @@ static int write_profile(const struct arguments *a, enum profile_type type, int6
         snprintf(path, size, "%s/%s", a->folder, file);
         begin_ms += 1000;
     } while (access(path, F_OK) == 0);
-    return file_write_atomic(path, data, len, 0644, false, err);
+    return file_write_atomic(path, data, len, 0644, err);
 }
 
 static int collect_one(struct arguments *a, enum profile_type type)
@@ -247,9 +247,8 @@ static int become_daemon(const struct arguments *a)
 
 /* ---- options ---- */
 
-static void warn(void *context, const char *text)
+static void warn(const char *text)
 {
-    (void)context;
     command_warnf("%s", text);
 }
 
@@ -273,7 +272,7 @@ static bool parse_types(struct arguments *a)
 static int work_out(struct arguments *a, struct err *err)
 {
     struct conf conf = {0};
-    int bad = a->be_conf ? conf_read(&conf, a->be_conf, CONF_BE_FILE, warn, NULL, err) : 0;
+    int bad = a->be_conf ? conf_read(&conf, a->be_conf, CONF_BE_FILE, warn, err) : 0;
     if (bad) return conf_free(&conf), bad;
     const char *home = getenv("STARROCKS_HOME"), *interval = getenv("COLLECT_BE_PROFILE_INTERVAL");
     if (a->brpc_port < 0) a->brpc_port = conf_int(&conf, CONF_BRPC_PORT);

@@ -83,7 +83,7 @@ static int write_proto(const struct profile *p, const char *path, struct err *er
     format_write_proto(p, &out);
     if (!ends_with(path, ".pb")) pack_gzip(out.data, out.len, 6, &packed);
     const void *data = packed.data ? (const void *)packed.data : out.data;
-    int rc = file_write_atomic(path, data, packed.data ? packed.len : out.len, 0644, false, err);
+    int rc = file_write_atomic(path, data, packed.data ? packed.len : out.len, 0644, err);
     bytes_free(&packed);
     buf_free(&out);
     return rc;
@@ -95,7 +95,7 @@ static int write_html(const struct profile *p, const char *title, const char *sa
     struct buf out = {0};
     struct flame_html_options page = {.data = {.title = title, .sample_type = sample}};
     int rc = flame_html_write(p, &page, &out, err);
-    if (rc == 0) rc = file_write_atomic(path, out.data, out.len, 0644, false, err);
+    if (rc == 0) rc = file_write_atomic(path, out.data, out.len, 0644, err);
     buf_free(&out);
     return rc;
 }
@@ -115,7 +115,7 @@ static int write_svg(const struct profile *p, const char *title, const char *sam
     flame_layout_profile(p, (size_t)index, &layout_options, &layout);
     flame_svg_write(&layout, &svg, &out);
     flame_layout_free(&layout);
-    int rc = file_write_atomic(path, out.data, out.len, 0644, false, err);
+    int rc = file_write_atomic(path, out.data, out.len, 0644, err);
     buf_free(&out);
     return rc;
 }

@@ -30,7 +30,6 @@ struct load_options { /* all zero: the defaults */
     const char *tls_cert, *tls_key, *tls_ca;
     const char *const *search; /* folders with binaries, NULL-ended */
     bool add_fake_mapping;     /* a profile without mappings gets one, as google/pprof does */
-    bool quiet;
     void (*say)(void *context, const char *line);  /* "Fetching profile over HTTP from ..." */
     void (*warn)(void *context, const char *line); /* what could not be read, but is not fatal */
     void *context;

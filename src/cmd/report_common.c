@@ -187,7 +187,7 @@ int report_deliver(const char *output, struct buf *text, bool binary, const char
     struct err err;
     int status = 0;
     if (output && strcmp(output, "-")) {
-        if (file_write_atomic(output, text->data, text->len, 0644, false, &err)) status = command_fail(&err);
+        if (file_write_atomic(output, text->data, text->len, 0644, &err)) status = command_fail(&err);
     } else if (binary && isatty(1)) {
         status = command_failf("the output is not text; use --output %s, or redirect it to a file",
                                suggested_name);

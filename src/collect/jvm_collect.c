@@ -195,7 +195,7 @@ static int read_recording(struct capture *c, struct err *err)
                        (int)c->proc->pid);
     int rc = jvm_workspace_read(&c->ws, c->newest, (size_t)16 << 30, &bytes, err);
     if (rc < 0) return rc;
-    if (c->o->keep_jfr) rc = file_write_atomic(c->o->keep_jfr, bytes.data, bytes.len, 0600, false, err);
+    if (c->o->keep_jfr) rc = file_write_atomic(c->o->keep_jfr, bytes.data, bytes.len, 0600, err);
     struct format_options reading = {.is_file_mapping = bytes.mapped_bytes > 0};
     if (rc == 0) rc = format_read(bytes.data, bytes.len, "the recording", &reading, &c->ret->profile, err);
     bytes_free(&bytes);

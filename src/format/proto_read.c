@@ -128,7 +128,6 @@ struct proto {
     size_t n_strings;
     struct id_index mappings, functions, locations;
     size_t n_samples, n_mappings, n_functions, n_locations, n_frames, n_labels;
-    uint64_t period_type_type, period_type_unit;
     size_t sample, next_frame, next_label; /* where the next sample goes */
     struct part *parts;
     size_t n_parts, cap_parts;

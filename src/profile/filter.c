@@ -189,13 +189,6 @@ bool profile_show_from(struct profile *p, struct regex *re)
     return any;
 }
 
-struct by_test {
-    const struct profile *p;
-    sample_test *keep;
-    void *context;
-    const uint8_t *answers;
-};
-
 static size_t edit_by_answer(void *context, size_t sample, uint32_t *frames, size_t n)
 {
     (void)frames;

@@ -34,12 +34,6 @@ static int check_compatible(const struct profile *a, const struct profile *b, st
     return 0;
 }
 
-static uint32_t copy_string(struct profile *to, const struct profile *from, uint32_t id)
-{
-    struct str s = profile_str(from, id);
-    return profile_string(to, s.s, s.len);
-}
-
 static void merge_header(struct merge *m, const struct profile *p, bool is_first)
 {
     struct profile *to = m->to;
@@ -47,20 +41,21 @@ static void merge_header(struct merge *m, const struct profile *p, bool is_first
         for (size_t i = 0; i < p->n_sample_types; i++)
             profile_add_sample_type(to, profile_text(p, p->sample_types[i].type),
                                     profile_text(p, p->sample_types[i].unit));
-        to->period_type.type = copy_string(to, p, p->period_type.type);
-        to->period_type.unit = copy_string(to, p, p->period_type.unit);
+        to->period_type.type = profile_copy_string(to, p, p->period_type.type);
+        to->period_type.unit = profile_copy_string(to, p, p->period_type.unit);
         to->has_period_type = p->has_period_type;
-        to->drop_frames = copy_string(to, p, p->drop_frames);
-        to->keep_frames = copy_string(to, p, p->keep_frames);
+        to->drop_frames = profile_copy_string(to, p, p->drop_frames);
+        to->keep_frames = profile_copy_string(to, p, p->keep_frames);
     }
     if (!to->time_ns || (p->time_ns && p->time_ns < to->time_ns)) to->time_ns = p->time_ns;
     if (__builtin_add_overflow(to->duration_ns, p->duration_ns, &to->duration_ns))
         to->duration_ns = p->duration_ns < 0 ? INT64_MIN : INT64_MAX;
     if (p->period > to->period) to->period = p->period;
-    if (!to->default_sample_type) to->default_sample_type = copy_string(to, p, p->default_sample_type);
-    if (!to->doc_url) to->doc_url = copy_string(to, p, p->doc_url);
+    if (!to->default_sample_type)
+        to->default_sample_type = profile_copy_string(to, p, p->default_sample_type);
+    if (!to->doc_url) to->doc_url = profile_copy_string(to, p, p->doc_url);
     for (size_t c = 0; c < p->n_comments; c++) {
-        uint32_t id = copy_string(to, p, p->comments[c]);
+        uint32_t id = profile_copy_string(to, p, p->comments[c]);
         bool is_new;
         (void)idmap_slot(&m->comments, id, &is_new);
         if (is_new) *VEC_PUSH(to->comments, to->n_comments, to->cap_comments) = id;

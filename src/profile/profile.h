@@ -134,6 +134,13 @@ static inline struct str profile_str(const struct profile *p, uint32_t id)
     return strtab_get(&p->strings, id);
 }
 
+/* Adds a string of another profile and returns its id. */
+static inline uint32_t profile_copy_string(struct profile *to, const struct profile *from, uint32_t id)
+{
+    struct str s = profile_str(from, id);
+    return profile_string(to, s.s, s.len);
+}
+
 static inline const char *profile_text(const struct profile *p, uint32_t id)
 {
     return strtab_get(&p->strings, id).s;

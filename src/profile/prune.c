@@ -68,11 +68,11 @@ int profile_drop_uninteresting(struct profile *p, struct err *err)
     if (!p->drop_frames) return 0;
     struct regex *drop = NULL, *keep = NULL;
     char *pattern = mem_printf("^(?:%s)$", profile_text(p, p->drop_frames));
-    int rc = regex_compile(pattern, 0, &drop, err);
+    int rc = regex_compile(pattern, &drop, err);
     mem_free(pattern);
     if (!rc && p->keep_frames) {
         pattern = mem_printf("^(?:%s)$", profile_text(p, p->keep_frames));
-        rc = regex_compile(pattern, 0, &keep, err);
+        rc = regex_compile(pattern, &keep, err);
         mem_free(pattern);
     }
     if (!rc) {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 struct unit {
     const char *name;
     const char *aliases; /* blank-separated, lower case, singular */
@@ -58,20 +60,13 @@ static bool has_word(const char *words, const char *word, size_t len)
     return false;
 }
 
-static size_t count_runes(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
-    return n;
-}
-
 static const struct unit *find_unit(const struct family *f, const char *text)
 {
     char lower[32];
     size_t len = strlen(text);
     if (len >= sizeof lower) return NULL;
     for (size_t i = 0; i <= len; i++) lower[i] = (char)tolower((unsigned char)text[i]);
-    if (count_runes(lower) > 2 && lower[len - 1] == 's') len--;
+    if (utf8_count(lower) > 2 && lower[len - 1] == 's') len--;
     if (!len) return NULL;
     for (const struct unit *u = f->units; u < f->units + 10 && u->name; u++)
         if (has_word(u->aliases, lower, len)) return u;

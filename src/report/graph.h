@@ -84,6 +84,11 @@ struct graph *graph_build(struct profile *p, const struct graph_options *options
                           const uint8_t *kept);
 void graph_free(struct graph *g);
 
+static inline int64_t magnitude(int64_t v)
+{
+    return v < 0 ? (int64_t)(0 - (uint64_t)v) : v;
+}
+
 static inline int64_t node_flat(const struct node *n)
 {
     return n->flat_div ? n->flat / n->flat_div : n->flat;

@@ -8,11 +8,6 @@
 #include "report/graph.h"
 #include "report/graph_int.h"
 
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? (int64_t)(0 - (uint64_t)v) : v;
-}
-
 /* Returns all attributes as one text, which decides between nodes that are equal in all other respects. */
 static void print_info(const struct profile *p, const struct node_info *i, struct buf *out)
 {

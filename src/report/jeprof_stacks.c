@@ -237,7 +237,7 @@ static void right(struct buf *out, struct buf *scratch, int width)
 }
 
 void jeprof_text_write(const struct jeprof_stacks *s, enum jeprof_unit unit, bool by_cum, long max_lines,
-                       const char *(*title)(void *context, const char *name), void *context, struct buf *out)
+                       struct buf *out)
 {
     struct jeprof_totals t;
     jeprof_totals_make(s, &t);
@@ -247,7 +247,6 @@ void jeprof_text_write(const struct jeprof_stacks *s, enum jeprof_unit unit, boo
     double running = 0;
     for (size_t i = 0; i < n && (max_lines < 0 || i < (size_t)max_lines); i++) {
         double flat = t.flat[names[i]], cum = t.cum[names[i]];
-        const char *name = strtab_get(&s->names, names[i]).s;
         running += flat;
         if (flat == 0 && cum == 0) continue;
         jeprof_number(&field, flat, unit);
@@ -260,7 +259,7 @@ void jeprof_text_write(const struct jeprof_stacks *s, enum jeprof_unit unit, boo
         right(out, &field, 8);
         jeprof_percent(&field, cum, t.total);
         right(out, &field, 6);
-        buf_str(out, title ? title(context, name) : name);
+        buf_str(out, strtab_get(&s->names, names[i]).s);
         buf_char(out, '\n');
     }
     buf_free(&field);

@@ -68,9 +68,8 @@ enum jeprof_order { JEPROF_BY_FLAT, JEPROF_BY_CUM, JEPROF_BY_ABSOLUTE_CUM };
 uint32_t *jeprof_sort_names(const struct jeprof_stacks *s, const struct jeprof_totals *t,
                             enum jeprof_order order, size_t *ret_n);
 
-/* The table of --text: "flat flat% sum% cum cum% name" lines, at most max_lines (<0: all). title(context,
- * name) may give what is printed for a name; NULL: the name itself. */
+/* The table of --text: "flat flat% sum% cum cum% name" lines, at most max_lines (<0: all). */
 void jeprof_text_write(const struct jeprof_stacks *s, enum jeprof_unit unit, bool by_cum, long max_lines,
-                       const char *(*title)(void *context, const char *name), void *context, struct buf *out);
+                       struct buf *out);
 
 #endif

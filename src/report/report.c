@@ -66,7 +66,7 @@ static int compile_option(const char *name, const char *pattern, struct regex **
 {
     *ret = NULL;
     if (!*pattern) return 0;
-    int rc = regex_compile(pattern, 0, ret, err);
+    int rc = regex_compile(pattern, ret, err);
     return rc ? err_prefix(err, "parsing %s regexp", name) : 0;
 }
 
@@ -306,7 +306,7 @@ static int report_begin(struct report *r, struct profile *p, const struct report
     int rc = r->o.relative_percentages ? apply_filters(&r->o, p, err) : 0;
     if (!rc) rc = choose_sample(r, err);
     if (!rc && r->o.divide_by == 0) rc = err_set(err, ERR_INPUT, "zero divisor specified");
-    if (!rc && r->o.symbol && regex_compile(r->o.symbol, 0, &r->symbol, err))
+    if (!rc && r->o.symbol && regex_compile(r->o.symbol, &r->symbol, err))
         rc = err_prefix(err, "parsing argument regexp %s", r->o.symbol);
     if (rc) return rc;
     r->ratio = 1 / r->o.divide_by;
@@ -359,11 +359,6 @@ static struct graph *build_graph(struct report *r, const struct graph *of, const
 struct graph *report_graph(struct report *r)
 {
     return build_graph(r, NULL, NULL, false);
-}
-
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? (int64_t)(0 - (uint64_t)v) : v;
 }
 
 static int64_t cutoff_of(int64_t total, double fraction)

@@ -156,11 +156,6 @@ static int find_routines(struct report *r, struct graph *g, struct routines *rs,
         (unsigned long long)address);
 }
 
-static const char *value_or_dot(const struct report *r, int64_t value, char into[UNIT_LABEL_BYTES])
-{
-    return value ? report_value(r, value, into) : ".";
-}
-
 struct weight {
     int64_t flat, cum;
 };

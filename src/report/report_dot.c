@@ -38,11 +38,6 @@ static void dot_color(struct buf *out, double score, bool background)
     buf_printf(out, "#%02x%02x%02x", (uint8_t)(red * 255), (uint8_t)(green * 255), (uint8_t)(blue * 255));
 }
 
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? (int64_t)(0 - (uint64_t)v) : v;
-}
-
 static void replace_all(struct buf *b, const char *what, const char *with)
 {
     struct buf out = {0};

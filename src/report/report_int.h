@@ -21,6 +21,11 @@ struct report {
 };
 
 const char *report_value(const struct report *r, int64_t value, char into[UNIT_LABEL_BYTES]);
+
+static inline const char *value_or_dot(const struct report *r, int64_t value, char into[UNIT_LABEL_BYTES])
+{
+    return value ? report_value(r, value, into) : ".";
+}
 const char *report_unit_of_key(struct report *r, uint32_t key); /* unit of a numeric label */
 
 struct trimmed {

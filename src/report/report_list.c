@@ -27,11 +27,6 @@ static int compare_places(const void *pa, const void *pb, void *context)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-static const char *value_or_dot(const struct report *r, int64_t value, char into[UNIT_LABEL_BYTES])
-{
-    return value ? report_value(r, value, into) : ".";
-}
-
 /* The lines around the samples of one function in one file. */
 static void list_file(struct listing *l, const uint32_t *nodes, size_t n, struct buf *out)
 {

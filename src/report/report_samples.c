@@ -8,6 +8,7 @@
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/utf8.h"
 #include "report/report_int.h"
 #include "report/tag_filter.h"
 
@@ -467,19 +468,12 @@ static int compare_sums(const void *pa, const void *pb, void *context)
     return strcmp(profile_text(p, a->value), profile_text(p, b->value));
 }
 
-static size_t runes(const char *text)
-{
-    size_t n = 0;
-    for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static void tag_group(struct report *r, const struct tag_sum *items, size_t n, struct buf *out)
 {
     char value[UNIT_LABEL_BYTES], total[UNIT_LABEL_BYTES], percent[16];
     const char *key = profile_text(r->p, items[0].key);
     int64_t sum = 0;
-    size_t width = 0, key_width = runes(key) + 1;
+    size_t width = 0, key_width = utf8_count(key) + 1;
     char **cells = mem_array(n, sizeof *cells);
     for (size_t i = 0; i < n; i++) {
         sum += items[i].sum;
@@ -487,7 +481,7 @@ static void tag_group(struct report *r, const struct tag_sum *items, size_t n, s
         cells[i] = r->total > 0
                        ? mem_printf("%s (%s):", value, unit_percentage(items[i].sum, r->total, percent))
                        : mem_printf("%s:", value);
-        if (runes(cells[i]) > width) width = runes(cells[i]);
+        if (utf8_count(cells[i]) > width) width = utf8_count(cells[i]);
     }
     buf_printf(out, " %s: Total %s of %s", key, report_value(r, sum, value),
                report_value(r, r->total, total));
@@ -495,7 +489,7 @@ static void tag_group(struct report *r, const struct tag_sum *items, size_t n, s
     buf_char(out, '\n');
     for (size_t i = 0; i < n; i++) {
         buf_fill(out, ' ', key_width + 1);
-        buf_fill(out, ' ', width + 1 - runes(cells[i]));
+        buf_fill(out, ' ', width + 1 - utf8_count(cells[i]));
         buf_printf(out, "%s %s\n", cells[i], profile_text(r->p, items[i].value));
         mem_free(cells[i]);
     }

@@ -15,11 +15,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void compile_once(void)
 {
     if (go_version) return;
-    regex_compile("^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$", 0, &go_version, NULL);
-    regex_compile("^(?:[\\w\\-\\.]+\\/)+([^.]+\\..+)", 0, &go_name, NULL);
+    regex_compile("^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$", &go_version, NULL);
+    regex_compile("^(?:[\\w\\-\\.]+\\/)+([^.]+\\..+)", &go_name, NULL);
     regex_compile("^(?:[a-z]\\w*\\.)*([A-Z][\\w\\$]*\\.(?:<init>|[a-z][\\w\\$]*(?:\\$\\d+)?))(?:(?:\\()|$)",
-                  0, &java_name, NULL);
-    regex_compile("^(?:[_a-zA-Z]\\w*::)+(_*[A-Z]\\w*::~?[_a-zA-Z]\\w*(?:<.*>)?)", 0, &cpp_name, NULL);
+                  &java_name, NULL);
+    regex_compile("^(?:[_a-zA-Z]\\w*::)+(_*[A-Z]\\w*::~?[_a-zA-Z]\\w*(?:<.*>)?)", &cpp_name, NULL);
 }
 
 static void shorten(const char *name, size_t len, struct buf *out)

@@ -96,7 +96,7 @@ int source_json_write(struct profile *p, size_t sample_index, const char *functi
                       struct buf *out, struct err *err)
 {
     struct regex *wanted = NULL;
-    int bad = regex_compile(function, 0, &wanted, err);
+    int bad = regex_compile(function, &wanted, err);
     if (bad) return bad;
     size_t n;
     struct line_cost *costs = find_lines(p, sample_index, wanted, &n);

@@ -86,7 +86,7 @@ static int compile_all(struct tag_filter *f, const char *option, const char *tex
         char *comma = strchr(at, ',');
         if (comma) *comma = '\0';
         struct regex *re;
-        rc = regex_compile(at, 0, &re, err);
+        rc = regex_compile(at, &re, err);
         if (rc) {
             err_prefix(err, "parsing %s regexp", option);
             break;

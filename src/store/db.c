@@ -68,7 +68,7 @@ void db_close(struct db *db)
     db->handle = NULL;
 }
 
-static sqlite3_stmt *prepare(struct db *db, struct err *err, const char *sql, const char *types, va_list args)
+sqlite3_stmt *db_query(struct db *db, struct err *err, const char *sql)
 {
     sqlite3_stmt *s = NULL;
     int rc = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);
@@ -76,6 +76,11 @@ static sqlite3_stmt *prepare(struct db *db, struct err *err, const char *sql, co
         fail(db, err, rc);
         return NULL;
     }
+    return s;
+}
+
+static void bind(sqlite3_stmt *s, const char *types, va_list args)
+{
     for (int i = 1; *types; types++, i++) {
         switch (*types) {
         case 'i':
@@ -94,16 +99,6 @@ static sqlite3_stmt *prepare(struct db *db, struct err *err, const char *sql, co
         }
         }
     }
-    return s;
-}
-
-sqlite3_stmt *db_query(struct db *db, struct err *err, const char *sql, const char *types, ...)
-{
-    va_list args;
-    va_start(args, types);
-    sqlite3_stmt *s = prepare(db, err, sql, types, args);
-    va_end(args);
-    return s;
 }
 
 bool db_row(sqlite3_stmt *s)
@@ -120,9 +115,10 @@ int db_done(struct db *db, sqlite3_stmt *s, struct err *err)
 
 int db_run(struct db *db, struct err *err, const char *sql, const char *types, ...)
 {
+    sqlite3_stmt *s = db_query(db, err, sql);
     va_list args;
     va_start(args, types);
-    sqlite3_stmt *s = prepare(db, err, sql, types, args);
+    if (s) bind(s, types, args);
     va_end(args);
     while (db_row(s)) continue;
     return db_done(db, s, err);

@@ -25,17 +25,16 @@ void db_close(struct db *db);
 /* Runs SQL text without arguments and without results. */
 int db_exec(struct db *db, const char *sql, struct err *err);
 
-/* Prepares a statement and binds its arguments. types has one letter per argument: i for int64_t, t for const
- * char *, b for const void * and int, d for double. db_row steps to the next row and returns false at the
- * end. Every statement must be passed to db_done, which accepts NULL. sqlite3_stmt *s = db_query(db, &err,
- * "SELECT a FROM t WHERE b = ?", "i", (int64_t)7); while (db_row(s)) ...; rc = db_done(db, s, &err); */
-sqlite3_stmt *db_query(struct db *db, struct err *err, const char *sql, const char *types, ...);
+/* Prepares a statement without arguments. db_row steps to the next row and returns false at the end. Every
+ * statement must be passed to db_done, which accepts NULL. */
+sqlite3_stmt *db_query(struct db *db, struct err *err, const char *sql);
 bool db_row(sqlite3_stmt *s);
 
 /* Finalises the statement. Returns 0, or the error that preparing or stepping met. */
 int db_done(struct db *db, sqlite3_stmt *s, struct err *err);
 
-/* Runs a statement that returns no rows, with arguments as in db_query. */
+/* Runs a statement that returns no rows. types has one letter per argument: i for int64_t, t for const char
+ * *, b for const void * and int, d for double. */
 int db_run(struct db *db, struct err *err, const char *sql, const char *types, ...);
 
 /* Returns the text of a column, or "" if it is NULL. It is valid until the next db_row or db_done. */

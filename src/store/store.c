@@ -484,7 +484,7 @@ int store_get_derived(struct store *s, int64_t id, struct bytes *ret_bytes, stru
 }
 
 void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t samples,
-                    const char *sample_types, const struct store_total *total, bool has_data)
+                    const char *sample_types, const struct store_total *total)
 {
     struct record copy = {0};
     pthread_mutex_lock(&s->lock);
@@ -492,7 +492,7 @@ void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t sa
     if (r) {
         if (duration_ms > 0) r->duration_ms = duration_ms;
         r->samples = samples;
-        r->has_data = has_data;
+        r->has_data = true;
         r->sample_types = strtab_add_cstr(&s->texts, sample_types);
         r->total = total->value;
         r->total_type = strtab_add_cstr(&s->texts, total->type);

@@ -101,7 +101,7 @@ int store_get_derived(struct store *s, int64_t id, struct bytes *ret_bytes, stru
 
 /* Records what decoding found in a profile that another program wrote. */
 void store_describe(struct store *s, int64_t id, int64_t duration_ms, int64_t samples,
-                    const char *sample_types, const struct store_total *total, bool has_data);
+                    const char *sample_types, const struct store_total *total);
 
 struct store_query {
     const int32_t *nodes; /* NULL: all */

@@ -149,8 +149,7 @@ static int read_index(struct store *s, struct row **ret_rows, size_t *ret_n, str
     size_t n = 0, cap = 0;
     sqlite3_stmt *q = db_query(&s->db, err,
                                "SELECT id, node, type, form, stamp, time_ms, duration_ms, samples, "
-                               "sample_types, has_data, total, total_type FROM profiles",
-                               "");
+                               "sample_types, has_data, total, total_type FROM profiles");
     while (db_row(q)) {
         int type = sqlite3_column_int(q, 2), form = sqlite3_column_int(q, 3);
         if (type < 0 || type >= PROFILE_N_TYPES || form < 0 || form >= PROFILE_N_FORMS) continue;
@@ -168,7 +167,7 @@ static int read_index(struct store *s, struct row **ret_rows, size_t *ret_n, str
         snprintf(r->name.stamp, sizeof r->name.stamp, "%s", db_text(q, 4));
     }
     int bad = db_done(&s->db, q, err);
-    q = db_query(&s->db, NULL, "SELECT seq FROM sqlite_sequence WHERE name = 'profiles'", "");
+    q = db_query(&s->db, NULL, "SELECT seq FROM sqlite_sequence WHERE name = 'profiles'");
     if (db_row(q)) s->last_id = sqlite3_column_int64(q, 0);
     db_done(&s->db, q, NULL);
     if (n) qsort(rows, n, sizeof *rows, by_node_and_name);

@@ -135,7 +135,7 @@ void symbol_cache_store(const struct symbol_cache *cache, const char *id, const 
     char *path = path_of(cache, id, SUFFIX);
     if (path && n_bytes <= cache->max_bytes && file_make_dirs(cache->folder, 0700, NULL) == 0) {
         make_room(cache, n_bytes);
-        file_write_atomic(path, bytes, n_bytes, 0600, false, NULL);
+        file_write_atomic(path, bytes, n_bytes, 0600, NULL);
     }
     mem_free(path);
 }

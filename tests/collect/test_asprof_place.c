@@ -20,7 +20,7 @@ static const char *write_file(const char *name, const char *text)
     struct err err;
     char *at = path[turn++ % 2];
     snprintf(at, sizeof path[0], "%s/%s", folder, name);
-    REQUIRE(file_write_atomic(at, text, strlen(text), 0755, false, &err) == 0);
+    REQUIRE(file_write_atomic(at, text, strlen(text), 0755, &err) == 0);
     return at;
 }
 
@@ -93,7 +93,7 @@ TEST(a_torn_copy_is_replaced)
     struct err err = {0};
     const char *path = open_copy(&as, library);
     jvm_asprof_close(&as);
-    REQUIRE(file_write_atomic(path, "the libr", 8, 0700, false, &err) == 0);
+    REQUIRE(file_write_atomic(path, "the libr", 8, 0700, &err) == 0);
     CHECK_INT(jvm_asprof_open(&as, &self, &ws, library, &err), 0);
     CHECK_STR(err.text, "");
     check_holds(path, library);

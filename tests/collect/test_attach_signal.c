@@ -21,7 +21,7 @@ static void map_as(const char *name)
     struct err err;
     REQUIRE(mkdtemp(folder) != NULL);
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    REQUIRE(file_write_atomic(path, "x", 1, 0755, false, &err) == 0);
+    REQUIRE(file_write_atomic(path, "x", 1, 0755, &err) == 0);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     REQUIRE(fd >= 0 && mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) != MAP_FAILED);
     close(fd);

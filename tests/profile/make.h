@@ -49,7 +49,7 @@ static inline struct regex *re(const char *pattern)
 {
     struct regex *r;
     struct err err;
-    REQUIRE(regex_compile(pattern, 0, &r, &err) == 0);
+    REQUIRE(regex_compile(pattern, &r, &err) == 0);
     return r;
 }
 

@@ -37,11 +37,11 @@ TEST(a_name_counts_once_a_stack)
     add(&s, 70, "aba");
     add(&s, 30, "ba");
     add(&s, 5, "");
-    jeprof_text_write(&s, JEPROF_SAMPLES, false, -1, NULL, NULL, &out);
+    jeprof_text_write(&s, JEPROF_SAMPLES, false, -1, &out);
     CHECK_STR(buf_cstr(&out),
               "      70  70.0%  70.0%      100 100.0% a\n      30  30.0% 100.0%      100 100.0% b\n");
     out.len = 0;
-    jeprof_text_write(&s, JEPROF_SAMPLES, true, 1, NULL, NULL, &out);
+    jeprof_text_write(&s, JEPROF_SAMPLES, true, 1, &out);
     CHECK_STR(buf_cstr(&out), "      70  70.0%  70.0%      100 100.0% a\n");
     buf_free(&out);
     jeprof_stacks_free(&s);

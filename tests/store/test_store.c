@@ -416,7 +416,7 @@ TEST(an_index_of_an_older_version)
     REQUIRE(!store_get(s, 1, &p)); /* under its old id */
     CHECK_INT(p.samples, 1);
     CHECK_STR(p.total.type, "");
-    store_describe(s, 1, 0, 1, "cpu/nanoseconds", &(struct store_total){30, "cpu/nanoseconds"}, true);
+    store_describe(s, 1, 0, 1, "cpu/nanoseconds", &(struct store_total){30, "cpu/nanoseconds"});
     store_close(s);
     s = open_store();
     REQUIRE(!store_get(s, 1, &p));

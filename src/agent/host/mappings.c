@@ -13,9 +13,9 @@
 #include "base/rd.h"
 #include "base/text.h"
 
-static int read_whole(const char *path, struct pages_buf *into)
+static int read_maps(struct pages_buf *into)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -1;
     for (;;) {
         char *at = pages_buf_add(into, 65536);
@@ -95,7 +95,7 @@ static void add_line(struct mappings *m, char *line, uintptr_t *base, char *base
 int mappings_read(struct mappings *m)
 {
     *m = (struct mappings){0};
-    if (read_whole("/proc/self/maps", &m->text)) return -1;
+    if (read_maps(&m->text)) return -1;
     uintptr_t base = 0;
     char base_path[256] = "", line[512];
     for (size_t at = 0; at < m->text.size;) {
@@ -130,7 +130,7 @@ int mappings_find(const struct mappings *m, uintptr_t address)
 void mappings_read_only(struct pages_buf *ranges)
 {
     struct pages_buf text = {0};
-    (void)read_whole("/proc/self/maps", &text);
+    (void)read_maps(&text);
     pages_buf_bytes(&text, "", 1);
     for (char *at = text.failed ? NULL : text.data; at && *at; at = strchr(at, '\n'), at += at != NULL) {
         struct mapping_range range = {.start = strtoull(at, &at, 16)};

@@ -20,6 +20,7 @@
 #include "agent/host/config.h"
 #include "agent/host/profsignal.h"
 #include "agent/host/random.h"
+#include "agent/hot/raw_clock.h"
 #include "agent/hot/safe_load.h"
 #include "agent/sample/capture.h"
 #include "agent/sample/cpu_late.h"
@@ -263,13 +264,6 @@ static void note_tid(uint32_t tid, void *list)
     pages_buf_bytes(list, &tid, sizeof tid);
 }
 
-static int64_t monotonic_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static bool lock_running(void)
 {
     pthread_mutex_lock(&lock);
@@ -335,7 +329,7 @@ static void look_through(bool reads_clocks)
 /* Called with `scanning` held and not `lock`, because listing thousands of threads takes long. */
 static void scan(void)
 {
-    int64_t list_ns = monotonic_ns(), since_last_ns = n_scans ? list_ns - last_list_ns : 0;
+    int64_t list_ns = clock_now_ns(), since_last_ns = n_scans ? list_ns - last_list_ns : 0;
     mark_unseen();
     listed.size = 0;
     if (threads_each(note_tid, &listed) || listed.failed) return;

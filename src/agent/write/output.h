@@ -44,6 +44,12 @@ struct output_sample { /* as stored: pcs, values and labels follow in `data`, at
                             instruction (cpu) */
 };
 
+/* The address of a location: the instruction itself for the leaf, an address inside the call for callers. */
+static inline uintptr_t output_address(const struct output_sample *s, const uintptr_t *pcs, unsigned i)
+{
+    return i == 0 && !s->leaf_is_return ? pcs[i] : pcs[i] - 1;
+}
+
 struct output {
     /* Filled in by the profiler */
     const char *name; /* of the kind: "heap" */

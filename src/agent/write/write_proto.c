@@ -126,12 +126,6 @@ struct writer {
     struct pages_buf function_of; /* uint32_t by location index; 0: none */
 };
 
-/* The address of a location: the instruction itself for the leaf, an address inside the call for callers. */
-static uintptr_t location_address(const struct output_sample *s, const uintptr_t *pcs, unsigned i)
-{
-    return i == 0 && !s->leaf_is_return ? pcs[i] : pcs[i] - 1;
-}
-
 static void put_value_type(struct writer *w, unsigned field, const struct output_type *t)
 {
     put_int(&w->scratch, 1, string_index(&w->strings, t->type));
@@ -155,7 +149,7 @@ static void put_sample(struct writer *w, const struct output_sample *s)
 {
     const uintptr_t *pcs = output_pcs(w->o, s);
     for (unsigned i = 0; i < s->n_pcs; i++) {
-        const struct symbols_entry *e = symbols_find(&w->symbols, location_address(s, pcs, i));
+        const struct symbols_entry *e = symbols_find(&w->symbols, output_address(s, pcs, i));
         if (e)
             put_varint(&w->inner,
                        (uint64_t)(e - (const struct symbols_entry *)(const void *)w->symbols.entries.data) +
@@ -258,7 +252,7 @@ static void collect_addresses(struct writer *w)
     for (unsigned i = 0; i < output_n_samples(w->o); i++) {
         const struct output_sample *s = output_sample_at(w->o, i);
         const uintptr_t *pcs = output_pcs(w->o, s);
-        for (unsigned k = 0; k < s->n_pcs; k++) symbols_add(&w->symbols, location_address(s, pcs, k));
+        for (unsigned k = 0; k < s->n_pcs; k++) symbols_add(&w->symbols, output_address(s, pcs, k));
     }
 }
 

@@ -7,11 +7,6 @@
 
 #define MAX_SHOWN 20000
 
-static uintptr_t shown_address(const struct output_sample *s, const uintptr_t *pcs, unsigned i)
-{
-    return i == 0 && !s->leaf_is_return ? pcs[i] : pcs[i] - 1;
-}
-
 static unsigned sort_type(const struct output *o)
 {
     for (unsigned i = 0; o->default_type && i < o->n_types; i++)
@@ -62,7 +57,7 @@ static void write_sample(const struct output *o, const struct output_sample *s, 
     }
     pages_buf_text(b, "\n");
     for (unsigned i = 0; i < s->n_pcs; i++) {
-        const struct symbols_entry *e = symbols_find(symbols, shown_address(s, output_pcs(o, s), i));
+        const struct symbols_entry *e = symbols_find(symbols, output_address(s, output_pcs(o, s), i));
         const char *name = symbols_name(symbols, e);
         pages_buf_format(b, "#\t%#lx\t", (unsigned long)output_pcs(o, s)[i]);
         if (name) {
@@ -92,7 +87,7 @@ int output_write_text(const struct output *o, struct pages_buf *b, struct err *e
         for (unsigned i = 0; i < n && i < MAX_SHOWN; i++) {
             const struct output_sample *s = output_sample_at(o, order[i]);
             for (unsigned k = 0; k < s->n_pcs; k++)
-                symbols_add(&symbols, shown_address(s, output_pcs(o, s), k));
+                symbols_add(&symbols, output_address(s, output_pcs(o, s), k));
         }
         if (symbols_resolve(&symbols, &m)) status = ERR_LIMIT;
     }

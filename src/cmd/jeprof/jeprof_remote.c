@@ -106,7 +106,7 @@ int jeprof_fetch(const struct jeprof_url *url, const struct jeprof_options *opti
     int rc = fetch(whole, &how, ret_bytes, err);
     if (!rc && copy) {
         struct err why;
-        if (file_write_atomic(copy, ret_bytes->data, ret_bytes->len, 0600, false, &why))
+        if (file_write_atomic(copy, ret_bytes->data, ret_bytes->len, 0600, &why))
             fprintf(stderr, "%s\n", why.text);
         else
             fprintf(stderr, "Wrote profile to %s\n", copy);

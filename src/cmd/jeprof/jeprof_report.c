@@ -133,7 +133,7 @@ static bool place_matches(const struct jeprof_profile *p, const struct jeprof_pl
 static int compile(const char *option, const char *text, struct regex **ret, struct err *err)
 {
     *ret = NULL;
-    if (!*text || !regex_compile(text, 0, ret, err)) return 0;
+    if (!*text || !regex_compile(text, ret, err)) return 0;
     return err_prefix(err, "--%s=%s", option, text);
 }
 
@@ -461,7 +461,7 @@ int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, 
         rc = err_set(err, ERR_IO, "cannot create the temporary file %s", path);
     } else {
         close(fd);
-        rc = file_write_atomic(path, picture.data, picture.len, 0600, false, err);
+        rc = file_write_atomic(path, picture.data, picture.len, 0600, err);
         if (!rc) rc = start_viewer(web ? browsers : gv ? gvs : evinces, path, err);
     }
     buf_free(&picture);
@@ -496,9 +496,9 @@ int jeprof_report(const struct jeprof_view *view, const struct jeprof_sums *sums
     int rc = jeprof_filter(view, sums, &left, err);
     if (rc) return rc;
     if (*o->disasm) {
-        rc = jeprof_write_disasm(view, &left, o->disasm, out, err);
+        rc = jeprof_write_routines(view, &left, o->disasm, true, out, err);
     } else if (*o->list) {
-        rc = jeprof_write_list(view, &left, o->list, out, err);
+        rc = jeprof_write_routines(view, &left, o->list, false, out, err);
     } else if (o->callgrind) {
         jeprof_write_callgrind(view, &left, out);
     } else if (o->collapsed) {
@@ -507,7 +507,7 @@ int jeprof_report(const struct jeprof_view *view, const struct jeprof_sums *sums
         struct jeprof_stacks stacks;
         put_total(view, sums, thread, out);
         jeprof_name_stacks(view, &left, &stacks);
-        jeprof_text_write(&stacks, view->profile->unit, o->cum, -1, NULL, NULL, out);
+        jeprof_text_write(&stacks, view->profile->unit, o->cum, -1, out);
         jeprof_stacks_free(&stacks);
     }
     jeprof_sums_release(&left);

@@ -34,11 +34,10 @@ int jeprof_report(const struct jeprof_view *view, const struct jeprof_sums *sums
 void jeprof_write_callgrind(const struct jeprof_view *view, const struct jeprof_sums *left, struct buf *out);
 void jeprof_write_collapsed(const struct jeprof_view *view, const struct jeprof_sums *left, struct buf *out);
 
-/* Write the functions whose name matches `routines`, with their source lines or instructions. */
-int jeprof_write_list(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines,
-                      struct buf *out, struct err *err);
-int jeprof_write_disasm(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines,
-                        struct buf *out, struct err *err);
+/* Writes the functions whose name matches `routines`: with their instructions if as_code is true, with their
+ * source lines otherwise. */
+int jeprof_write_routines(const struct jeprof_view *view, const struct jeprof_sums *left,
+                          const char *routines, bool as_code, struct buf *out, struct err *err);
 
 /* Opens the graph in a viewer: "gv", "evince" or "web". */
 int jeprof_show(const struct jeprof_view *view, const struct jeprof_sums *sums, const char *viewer,

@@ -103,7 +103,7 @@ static int write_calls(const struct jeprof_view *view, const struct jeprof_sums 
     struct buf out = {0};
     printf("Writing callgrind file to '%s'.\n", path);
     jeprof_write_callgrind(view, left, &out);
-    int rc = file_write_atomic(path, out.data, out.len, 0644, false, err);
+    int rc = file_write_atomic(path, out.data, out.len, 0644, err);
     if (!rc && !*file) run_viewer_of_calls(path);
     buf_free(&out);
     mem_free(path);
@@ -114,7 +114,7 @@ static int write_page(const struct jeprof_view *view, const struct jeprof_sums *
                       struct err *err)
 {
     struct buf text = {0}, page = {0};
-    int rc = jeprof_write_list(view, left, routines, &text, err);
+    int rc = jeprof_write_routines(view, left, routines, false, &text, err);
     if (!rc) {
         char *path = mem_printf("/tmp/jeprof%d.html", (int)getpid());
         buf_str(&page, "<!DOCTYPE html><meta charset=\"utf-8\"><title>");
@@ -122,7 +122,7 @@ static int write_page(const struct jeprof_view *view, const struct jeprof_sums *
         buf_str(&page, "</title><pre>");
         buf_xml(&page, text.data, text.len);
         buf_str(&page, "</pre>\n");
-        rc = file_write_atomic(path, page.data, page.len, 0600, false, err);
+        rc = file_write_atomic(path, page.data, page.len, 0600, err);
         char *argv[] = {(char *)"xdg-open", path, NULL};
         struct buf nothing = {0}, out = {0};
         struct err why;
@@ -177,15 +177,15 @@ static int run_command(const struct jeprof_view *shared, const struct command_wo
         case ACT_TOP: {
             struct jeprof_stacks stacks;
             jeprof_name_stacks(&view, &left, &stacks);
-            jeprof_text_write(&stacks, view.profile->unit, options.cum || words.cum, n_top, NULL, NULL, &out);
+            jeprof_text_write(&stacks, view.profile->unit, options.cum || words.cum, n_top, &out);
             jeprof_stacks_free(&stacks);
             break;
         }
         case ACT_LIST:
-            rc = jeprof_write_list(&view, &left, argument, &out, err);
+            rc = jeprof_write_routines(&view, &left, argument, false, &out, err);
             break;
         case ACT_DISASM:
-            rc = jeprof_write_disasm(&view, &left, argument, &out, err);
+            rc = jeprof_write_routines(&view, &left, argument, true, &out, err);
             break;
         case ACT_WEBLIST:
             rc = write_page(&view, &left, argument, err);

@@ -79,7 +79,7 @@ static int find_routines(struct work *w, const char *expression, struct err *err
 {
     const struct jeprof_profile *p = w->view->profile;
     struct regex *re;
-    int rc = regex_compile(expression, 0, &re, err);
+    int rc = regex_compile(expression, &re, err);
     if (rc) return rc;
     for (size_t i = 0; i < p->n_places; i++) {
         const struct jeprof_object *o = w->tally.cum[i] != 0 || w->tally.flat[i] != 0
@@ -275,19 +275,6 @@ static void list_routine(struct work *w, const struct routine *r, struct source_
     mem_free(lines.line_at);
 }
 
-int jeprof_write_list(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines,
-                      struct buf *out, struct err *err)
-{
-    struct work w = {.view = view, .out = out};
-    tally_places(&w, left);
-    int rc = find_routines(&w, routines, err);
-    struct source_reader *source = source_reader_new("", "");
-    for (size_t i = 0; i < w.n_routines && !rc; i++) list_routine(&w, &w.routines[i], source);
-    source_reader_free(source);
-    work_free(&w);
-    return rc;
-}
-
 /* ---- machine code ---- */
 
 static void sum_range(const struct work *w, const struct routine *r, uint64_t from, uint64_t to, double *flat,
@@ -351,14 +338,19 @@ static int disasm_routine(struct work *w, const struct routine *r, struct source
     return 0;
 }
 
-int jeprof_write_disasm(const struct jeprof_view *view, const struct jeprof_sums *left, const char *routines,
-                        struct buf *out, struct err *err)
+int jeprof_write_routines(const struct jeprof_view *view, const struct jeprof_sums *left,
+                          const char *routines, bool as_code, struct buf *out, struct err *err)
 {
     struct work w = {.view = view, .out = out};
     tally_places(&w, left);
     int rc = find_routines(&w, routines, err);
     struct source_reader *source = source_reader_new("", "");
-    for (size_t i = 0; i < w.n_routines && !rc; i++) rc = disasm_routine(&w, &w.routines[i], source, err);
+    for (size_t i = 0; i < w.n_routines && !rc; i++) {
+        if (as_code)
+            rc = disasm_routine(&w, &w.routines[i], source, err);
+        else
+            list_routine(&w, &w.routines[i], source);
+    }
     source_reader_free(source);
     work_free(&w);
     return rc;

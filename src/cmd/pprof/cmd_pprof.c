@@ -310,7 +310,7 @@ static void save_remote(const struct profile *p)
                 mem_free(path);
                 continue;
             }
-            if (file_write_atomic(path, packed.data, packed.len, 0644, false, &err))
+            if (file_write_atomic(path, packed.data, packed.len, 0644, &err))
                 fprintf(stderr, "Could not save profile: %s\n", err.text);
             else
                 fprintf(stderr, "Saved profile in %s\n", path);

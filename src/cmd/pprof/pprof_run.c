@@ -126,7 +126,7 @@ static int deliver(const struct buf *text, const struct pprof_command *command, 
 {
     if (*output) {
         fprintf(stderr, "Generating report in %s\n", output);
-        return file_write_atomic(output, text->data, text->len, 0644, false, err);
+        return file_write_atomic(output, text->data, text->len, 0644, err);
     }
     if (command->viewer) return show_with(text, command, in_shell, err);
     if (command->file_ending && (in_shell || isatty(1))) return save_beside(text, command->file_ending, err);

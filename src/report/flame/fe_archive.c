@@ -29,7 +29,7 @@ int fe_archive_write(const struct profile *p, const struct fe_archive_options *o
         struct bytes packed;
         tar_make(&(struct tar_file){name, html.data, html.len}, 1, start_s, &tar);
         pack_gzip(tar.data, tar.len, 6, &packed);
-        rc = file_write_atomic(path, packed.data, packed.len, 0644, false, err);
+        rc = file_write_atomic(path, packed.data, packed.len, 0644, err);
         bytes_free(&packed);
     }
     buf_free(&html);

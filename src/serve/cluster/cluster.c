@@ -41,7 +41,7 @@ const char *cluster_role_name(enum cluster_role role)
 
 static int load_settings(struct cluster *c, struct err *err)
 {
-    sqlite3_stmt *s = db_query(&c->db, err, "SELECT key, value FROM settings", "");
+    sqlite3_stmt *s = db_query(&c->db, err, "SELECT key, value FROM settings");
     while (db_row(s)) {
         int key = conf_key_find(db_text(s, 0), CONF_OWN_FILE);
         struct err why = {0};
@@ -54,7 +54,7 @@ static int load_settings(struct cluster *c, struct err *err)
 
 static int load_switches(struct cluster *c, struct err *err)
 {
-    sqlite3_stmt *s = db_query(&c->db, err, "SELECT node_id, type, enabled FROM switches", "");
+    sqlite3_stmt *s = db_query(&c->db, err, "SELECT node_id, type, enabled FROM switches");
     while (db_row(s)) {
         struct type_switch *w = VEC_PUSH(c->switches, c->n_switches, c->cap_switches);
         *w = (struct type_switch){.node_id = sqlite3_column_int(s, 0), .enabled = sqlite3_column_int(s, 2)};

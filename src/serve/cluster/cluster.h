@@ -17,7 +17,7 @@
 
 enum cluster_role { CLUSTER_FE, CLUSTER_BE, CLUSTER_CN, CLUSTER_N_ROLES };
 
-enum { CLUSTER_FIRST_ID = 10001, CLUSTER_MAX_NODES = 20000 };
+enum { CLUSTER_MAX_NODES = 20000 };
 
 const char *cluster_role_name(enum cluster_role role); /* "FE", "BE", "CN" */
 

@@ -17,8 +17,7 @@ int cluster_nodes_load(struct cluster *c, struct err *err)
         db_query(&c->db, err,
                  "SELECT id, role, name, host, port, http_port, brpc_port, heartbeat_port, be_port, "
                  "query_port, rpc_port,"
-                 " edit_log_port, is_self, jvm_pid, jvm_match, token, added_ms FROM nodes ORDER BY id",
-                 "");
+                 " edit_log_port, is_self, jvm_pid, jvm_match, token, added_ms FROM nodes ORDER BY id");
     while (db_row(s)) {
         struct cluster_node *n = VEC_PUSH(c->nodes, c->n_nodes, c->cap_nodes);
         *n = (struct cluster_node){.id = sqlite3_column_int(s, 0)};

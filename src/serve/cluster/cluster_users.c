@@ -37,7 +37,7 @@ static void hash_password(const char *password, uint8_t out[20])
 
 int cluster_users_load(struct cluster *c, struct err *err)
 {
-    sqlite3_stmt *s = db_query(&c->db, err, "SELECT name, native_hash, grants FROM users ORDER BY name", "");
+    sqlite3_stmt *s = db_query(&c->db, err, "SELECT name, native_hash, grants FROM users ORDER BY name");
     while (db_row(s)) {
         struct cluster_user *u = VEC_PUSH(c->users, c->n_users, c->cap_users);
         *u = (struct cluster_user){.grants = (unsigned)sqlite3_column_int(s, 2)};

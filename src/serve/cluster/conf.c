@@ -14,9 +14,8 @@
 
 enum { CONF_MAX_FILE_BYTES = 1 << 20, CONF_MAX_VALUE_BYTES = 4096, CONF_MAX_NODES = 20000 };
 
-#define EVERYWHERE (CONF_FE_FILE | CONF_BE_FILE | CONF_OWN_FILE)
-#define FE_OWN     (CONF_FE_FILE | CONF_OWN_FILE)
-#define BE_OWN     (CONF_BE_FILE | CONF_OWN_FILE)
+#define FE_OWN (CONF_FE_FILE | CONF_OWN_FILE)
+#define BE_OWN (CONF_BE_FILE | CONF_OWN_FILE)
 
 static const struct conf_key_info keys[CONF_N_KEYS] = {
     [CONF_PROC_PROFILE_CPU_ENABLE] = {"proc_profile_cpu_enable", CONF_BOOL, "boolean", "true", 0, 1, FE_OWN,
@@ -241,7 +240,6 @@ struct reading {
     unsigned line;
     enum conf_file kind;
     conf_warn *warn;
-    void *context;
     struct pair { /* an earlier line, for ${...} */
         char *key, *value;
     } * pairs;
@@ -258,7 +256,7 @@ static void warn(struct reading *r, const char *format, ...)
     va_start(args, format);
     vsnprintf(text + n, sizeof text - (size_t)n, format, args);
     va_end(args);
-    r->warn(r->context, text);
+    r->warn(text);
 }
 
 /* The value of ${name}, or NULL. Without a definition, STARROCKS_HOME is the parent of the folder that holds
@@ -408,11 +406,11 @@ static void copy_conf(struct conf *to, const struct conf *from)
 }
 
 int conf_parse(struct conf *conf, const char *text, size_t len, const char *name, enum conf_file kind,
-               conf_warn *warn_, void *context, struct err *err)
+               conf_warn *warn_, struct err *err)
 {
     struct conf fresh;
     copy_conf(&fresh, conf);
-    struct reading r = {.into = &fresh, .name = name, .kind = kind, .warn = warn_, .context = context};
+    struct reading r = {.into = &fresh, .name = name, .kind = kind, .warn = warn_};
     int bad = len > CONF_MAX_FILE_BYTES
                   ? err_set(err, ERR_LIMIT, "the file is larger than %d bytes", CONF_MAX_FILE_BYTES)
                   : 0;
@@ -435,13 +433,12 @@ int conf_parse(struct conf *conf, const char *text, size_t len, const char *name
     return 0;
 }
 
-int conf_read(struct conf *conf, const char *path, enum conf_file kind, conf_warn *warn_, void *context,
-              struct err *err)
+int conf_read(struct conf *conf, const char *path, enum conf_file kind, conf_warn *warn_, struct err *err)
 {
     struct bytes bytes = {0};
     int bad = file_read(path, CONF_MAX_FILE_BYTES, &bytes, err);
     if (bad) return bad;
-    bad = conf_parse(conf, (const char *)bytes.data, bytes.len, path, kind, warn_, context, err);
+    bad = conf_parse(conf, (const char *)bytes.data, bytes.len, path, kind, warn_, err);
     bytes_free(&bytes);
     return bad;
 }

@@ -88,13 +88,12 @@ struct conf {
     size_t n_nodes, cap_nodes;
 };
 
-typedef void conf_warn(void *context, const char *text); /* text is one line and begins with file:line */
+typedef void conf_warn(const char *text); /* text is one line and begins with file:line */
 
 /* A file with an error changes nothing. */
-int conf_read(struct conf *conf, const char *path, enum conf_file kind, conf_warn *warn, void *context,
-              struct err *err);
+int conf_read(struct conf *conf, const char *path, enum conf_file kind, conf_warn *warn, struct err *err);
 int conf_parse(struct conf *conf, const char *text, size_t len, const char *name, enum conf_file kind,
-               conf_warn *warn, void *context, struct err *err);
+               conf_warn *warn, struct err *err);
 void conf_free(struct conf *conf);
 
 /* Checks and stores one value in its normal form ("TRUE" becomes "true"). */

@@ -316,7 +316,7 @@ static int draw_top(struct call *c, struct profile *p, long n_lines)
     buf_str(&out, "Total: ");
     jeprof_number(&out, totals.total, unit);
     buf_printf(&out, " %s\n", jeprof_unit_name(unit));
-    jeprof_text_write(&stacks, unit, false, n_lines, NULL, NULL, &out);
+    jeprof_text_write(&stacks, unit, false, n_lines, &out);
     *c->ret = script_string(c->arena, out.data, out.len);
     jeprof_totals_free(&totals);
     jeprof_stacks_free(&stacks);

@@ -64,7 +64,7 @@ int snapshot_store(const char *dir, const char *type, int32_t node_id, const str
         path = arena_printf(arena, "%s/%s%s.%03u", dir, prefix, stamp, i);
         if (access(path, F_OK)) break;
     }
-    if ((rc = file_write_atomic(path, bytes->data, bytes->len, 0600, false, err))) return rc;
+    if ((rc = file_write_atomic(path, bytes->data, bytes->len, 0600, err))) return rc;
     size_t n = snapshot_list(dir, type, node_id, arena, &paths);
     for (size_t i = 0; i + SNAPSHOT_MAX_KEPT < n; i++) unlink(paths[i]);
     *ret_path = path;

@@ -22,12 +22,6 @@ static const char *number(struct arena *arena, int64_t n)
     return arena_printf(arena, "%lld", (long long)n);
 }
 
-static void add_row(struct sql_table *t, const char *const *cells)
-{
-    const char **row = sql_table_row(t);
-    for (size_t i = 0; i < t->n_columns; i++) row[i] = cells[i];
-}
-
 static const char *type_name(enum sql_column_type type, bool with_length)
 {
     switch (type) {
@@ -55,12 +49,13 @@ static int fill_nodes(struct sql_session *s, struct sql_table *t, struct err *er
     size_t n = cluster_nodes(s->cluster->cluster, SQL_ALL_ROLES, &nodes);
     for (size_t i = 0; i < n; i++) {
         const struct cluster_node *node = &nodes[i];
-        add_row(t, (const char *const[]){
-                       number(a, node->id), kinds[node->role], arena_strdup(a, node->name),
-                       arena_strdup(a, node->host), number(a, node->http_port ? node->http_port : node->port),
-                       node->alive ? "true" : "false", sql_time_text(a, node->last_start_ms / 1000),
-                       sql_time_text(a, node->last_heartbeat_ms / 1000), arena_strdup(a, node->version),
-                       arena_strdup(a, node->error)});
+        sql_table_add(t, (const char *const[]){number(a, node->id), kinds[node->role],
+                                               arena_strdup(a, node->name), arena_strdup(a, node->host),
+                                               number(a, node->http_port ? node->http_port : node->port),
+                                               node->alive ? "true" : "false",
+                                               sql_time_text(a, node->last_start_ms / 1000),
+                                               sql_time_text(a, node->last_heartbeat_ms / 1000),
+                                               arena_strdup(a, node->version), arena_strdup(a, node->error)});
     }
     mem_free(nodes);
     return 0;
@@ -76,12 +71,12 @@ static int fill_profiles(struct sql_session *s, struct sql_table *t, struct err 
         s->cluster->store ? store_list(s->cluster->store, &(struct store_query){0}, &profiles, NULL) : 0;
     for (size_t i = 0; i < n; i++) {
         const struct store_profile *p = &profiles[i];
-        add_row(t, (const char *const[]){number(a, p->id), number(a, p->node), profile_type_name(p->type),
-                                         sql_time_text(a, p->time_ms / 1000), number(a, p->time_ms),
-                                         p->duration_ms ? number(a, p->duration_ms) : NULL,
-                                         number(a, p->size_bytes),
-                                         p->samples >= 0 ? number(a, p->samples) : NULL,
-                                         arena_strdup(a, p->file), arena_strdup(a, p->sample_types)});
+        sql_table_add(
+            t, (const char *const[]){number(a, p->id), number(a, p->node), profile_type_name(p->type),
+                                     sql_time_text(a, p->time_ms / 1000), number(a, p->time_ms),
+                                     p->duration_ms ? number(a, p->duration_ms) : NULL,
+                                     number(a, p->size_bytes), p->samples >= 0 ? number(a, p->samples) : NULL,
+                                     arena_strdup(a, p->file), arena_strdup(a, p->sample_types)});
     }
     mem_free(profiles);
     return 0;
@@ -96,10 +91,10 @@ static int fill_failures(struct sql_session *s, struct sql_table *t, struct err 
     struct collector_failure *failures = mem_array(COLLECTOR_MAX_FAILURES, sizeof *failures);
     size_t n = collector_failures(s->cluster->collector, failures);
     for (size_t i = 0; i < n; i++)
-        add_row(t, (const char *const[]){sql_time_text(a, failures[i].time_ms / 1000),
-                                         number(a, failures[i].node), profile_type_name(failures[i].type),
-                                         failures[i].is_job ? "true" : "false",
-                                         arena_strdup(a, failures[i].error)});
+        sql_table_add(t, (const char *const[]){
+                             sql_time_text(a, failures[i].time_ms / 1000), number(a, failures[i].node),
+                             profile_type_name(failures[i].type), failures[i].is_job ? "true" : "false",
+                             arena_strdup(a, failures[i].error)});
     mem_free(failures);
     return 0;
 }
@@ -111,7 +106,8 @@ static int fill_schemata(struct sql_session *s, struct sql_table *t, struct err 
     (void)s;
     (void)err;
     for (size_t i = 0; i < N_DATABASES; i++)
-        add_row(t, (const char *const[]){"def", databases[i], "utf8mb4", "utf8mb4_general_ci", NULL, "NO"});
+        sql_table_add(
+            t, (const char *const[]){"def", databases[i], "utf8mb4", "utf8mb4_general_ci", NULL, "NO"});
     return 0;
 }
 
@@ -122,17 +118,17 @@ static int fill_tables(struct sql_session *s, struct sql_table *t, struct err *e
     for (size_t i = 0; i < sql_schema_n_tables; i++) {
         const struct sql_schema_table *table = &sql_schema_tables[i];
         bool is_own = !strcmp(table->schema, OWN_SCHEMA);
-        add_row(t, (const char *const[]){"def",       table->schema,
-                                         table->name, is_own ? "BASE TABLE" : "SYSTEM VIEW",
-                                         "procprof",  "10",
-                                         "Dynamic",   NULL,
-                                         NULL,        NULL,
-                                         NULL,        NULL,
-                                         NULL,        NULL,
-                                         NULL,        NULL,
-                                         NULL,        "utf8mb4_general_ci",
-                                         NULL,        NULL,
-                                         ""});
+        sql_table_add(t, (const char *const[]){"def",       table->schema,
+                                               table->name, is_own ? "BASE TABLE" : "SYSTEM VIEW",
+                                               "procprof",  "10",
+                                               "Dynamic",   NULL,
+                                               NULL,        NULL,
+                                               NULL,        NULL,
+                                               NULL,        NULL,
+                                               NULL,        NULL,
+                                               NULL,        "utf8mb4_general_ci",
+                                               NULL,        NULL,
+                                               ""});
     }
     return 0;
 }
@@ -150,27 +146,27 @@ static int fill_columns(struct sql_session *s, struct sql_table *t, struct err *
             enum sql_column_type type = of.columns[k].type;
             bool is_text = type == SQL_COLUMN_TEXT || type == SQL_COLUMN_TRUTH,
                  is_int = type == SQL_COLUMN_INT;
-            add_row(t, (const char *const[]){"def",
-                                             spec->schema,
-                                             spec->name,
-                                             of.columns[k].name,
-                                             number(t->arena, (int64_t)k + 1),
-                                             NULL,
-                                             "YES",
-                                             type_name(type, false),
-                                             is_text ? "1048576" : NULL,
-                                             is_text ? "4194304" : NULL,
-                                             is_int ? "19" : NULL,
-                                             is_int ? "0" : NULL,
-                                             type == SQL_COLUMN_TIME ? "0" : NULL,
-                                             is_text ? "utf8mb4" : NULL,
-                                             is_text ? "utf8mb4_general_ci" : NULL,
-                                             type_name(type, true),
-                                             "",
-                                             "",
-                                             "select",
-                                             "",
-                                             ""});
+            sql_table_add(t, (const char *const[]){"def",
+                                                   spec->schema,
+                                                   spec->name,
+                                                   of.columns[k].name,
+                                                   number(t->arena, (int64_t)k + 1),
+                                                   NULL,
+                                                   "YES",
+                                                   type_name(type, false),
+                                                   is_text ? "1048576" : NULL,
+                                                   is_text ? "4194304" : NULL,
+                                                   is_int ? "19" : NULL,
+                                                   is_int ? "0" : NULL,
+                                                   type == SQL_COLUMN_TIME ? "0" : NULL,
+                                                   is_text ? "utf8mb4" : NULL,
+                                                   is_text ? "utf8mb4_general_ci" : NULL,
+                                                   type_name(type, true),
+                                                   "",
+                                                   "",
+                                                   "select",
+                                                   "",
+                                                   ""});
         }
     }
     return 0;
@@ -180,7 +176,7 @@ static int fill_charsets(struct sql_session *s, struct sql_table *t, struct err 
 {
     (void)s;
     (void)err;
-    add_row(t, (const char *const[]){"utf8mb4", "utf8mb4_general_ci", "UTF-8 Unicode", "4"});
+    sql_table_add(t, (const char *const[]){"utf8mb4", "utf8mb4_general_ci", "UTF-8 Unicode", "4"});
     return 0;
 }
 
@@ -191,7 +187,7 @@ static int fill_collation_charsets(struct sql_session *s, struct sql_table *t, s
     int rc =
         sql_show(s, &(struct sql_statement){.kind = SQL_SHOW, .show = SQL_SHOW_COLLATION}, &collations, err);
     for (size_t i = 0; !rc && i < collations.n_rows; i++)
-        add_row(t, (const char *const[]){collations.rows[i][0], collations.rows[i][1]});
+        sql_table_add(t, (const char *const[]){collations.rows[i][0], collations.rows[i][1]});
     return rc;
 }
 
@@ -202,8 +198,8 @@ static int fill_mysql_user(struct sql_session *s, struct sql_table *t, struct er
     size_t n = cluster_users(s->cluster->cluster, &users);
     for (size_t i = 0; i < n; i++) {
         const char *is_admin = users[i].grants & CLUSTER_ADMIN ? "Y" : "N";
-        add_row(t, (const char *const[]){"%", arena_strdup(t->arena, users[i].name), is_admin, is_admin,
-                                         is_admin, is_admin, "mysql_native_password", "N", "N"});
+        sql_table_add(t, (const char *const[]){"%", arena_strdup(t->arena, users[i].name), is_admin, is_admin,
+                                               is_admin, is_admin, "mysql_native_password", "N", "N"});
     }
     mem_free(users);
     return 0;
@@ -455,12 +451,13 @@ static int show_columns(const struct sql_schema_table *spec, bool is_full, struc
         enum sql_column_type type = of.columns[i].type;
         const char *name = of.columns[i].name, *type_text = type_name(type, true);
         if (is_full)
-            add_row(t, (const char *const[]){
-                           name, type_text,
-                           type == SQL_COLUMN_TEXT || type == SQL_COLUMN_TRUTH ? "utf8mb4_general_ci" : NULL,
-                           "YES", "", NULL, "", "select", ""});
+            sql_table_add(t, (const char *const[]){name, type_text,
+                                                   type == SQL_COLUMN_TEXT || type == SQL_COLUMN_TRUTH
+                                                       ? "utf8mb4_general_ci"
+                                                       : NULL,
+                                                   "YES", "", NULL, "", "select", ""});
         else
-            add_row(t, (const char *const[]){name, type_text, "YES", "", NULL, ""});
+            sql_table_add(t, (const char *const[]){name, type_text, "YES", "", NULL, ""});
     }
     return 0;
 }
@@ -478,7 +475,7 @@ static int show_create_table(const struct sql_schema_table *spec, struct sql_tab
     buf_str(&b, "\n) ENGINE=procprof");
     sql_table_columns(t, "Table,Create Table");
     t->columns[1].is_long = true;
-    add_row(t, (const char *const[]){spec->name, arena_strdup(t->arena, buf_cstr(&b))});
+    sql_table_add(t, (const char *const[]){spec->name, arena_strdup(t->arena, buf_cstr(&b))});
     buf_free(&b);
     return 0;
 }
@@ -490,7 +487,7 @@ int sql_show_schema(struct sql_session *s, const struct sql_statement *st, struc
     switch (st->show) {
     case SQL_SHOW_DATABASES:
         sql_table_columns(t, "Database");
-        for (size_t i = 0; i < N_DATABASES; i++) add_row(t, (const char *const[]){databases[i]});
+        for (size_t i = 0; i < N_DATABASES; i++) sql_table_add(t, (const char *const[]){databases[i]});
         return 0;
     case SQL_SHOW_TABLES:
     case SQL_SHOW_TABLE_STATUS:

@@ -72,22 +72,16 @@ const char *sql_variable(const struct sql_session *s, const char *name)
     return NULL;
 }
 
-static void add_row(struct sql_table *t, const char *const *cells)
-{
-    const char **row = sql_table_row(t);
-    for (size_t i = 0; i < t->n_columns; i++) row[i] = cells[i];
-}
-
 static void show_config(struct sql_session *s, struct sql_table *t)
 {
     struct cluster_setting *settings;
     sql_table_columns(t, "Key,AliasNames,Value,Type,IsMutable:b,Comment");
     size_t n = cluster_settings(s->cluster->cluster, &settings);
     for (size_t i = 0; i < n; i++)
-        add_row(t, (const char *const[]){settings[i].key, "[]",
-                                         arena_strdup(t->arena, settings[i].value ? settings[i].value : ""),
-                                         settings[i].type, settings[i].is_mutable ? "true" : "false",
-                                         settings[i].comment});
+        sql_table_add(
+            t, (const char *const[]){
+                   settings[i].key, "[]", arena_strdup(t->arena, settings[i].value ? settings[i].value : ""),
+                   settings[i].type, settings[i].is_mutable ? "true" : "false", settings[i].comment});
     cluster_settings_free(settings, n);
 }
 
@@ -109,7 +103,8 @@ static int show_grants(struct sql_session *s, const struct sql_statement *st, st
         return err_set(err, ERR_NOT_FOUND,
                        "Getting analyzing error. Detail message: cannot find user '%s'@'%%'!", name);
     const char *grants = grants_text(t->arena, user.grants, name);
-    if (grants) add_row(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", name), NULL, grants});
+    if (grants)
+        sql_table_add(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", name), NULL, grants});
     return 0;
 }
 
@@ -119,9 +114,9 @@ static void show_users(struct sql_session *s, struct sql_table *t)
     sql_table_columns(t, "User,HasPassword:b,Grants");
     size_t n = cluster_users(s->cluster->cluster, &users);
     for (size_t i = 0; i < n; i++)
-        add_row(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", users[i].name),
-                                         users[i].has_password ? "true" : "false",
-                                         grants_text(t->arena, users[i].grants, users[i].name)});
+        sql_table_add(t, (const char *const[]){arena_printf(t->arena, "'%s'@'%%'", users[i].name),
+                                               users[i].has_password ? "true" : "false",
+                                               grants_text(t->arena, users[i].grants, users[i].name)});
     mem_free(users);
 }
 
@@ -139,12 +134,13 @@ static void show_connections(struct sql_session *s, struct sql_table *t)
     for (size_t i = 0; i < n; i++) {
         const struct sql_connection *c = &list[i];
         if (strcmp(c->user, s->user) && !(s->grants & (CLUSTER_ACT | CLUSTER_ADMIN))) continue;
-        add_row(t, (const char *const[]){
-                       arena_printf(t->arena, "%u", c->id), c->user, c->peer, "",
-                       *c->statement ? "Query" : "Sleep",
-                       c->connected_s ? sql_time_text(t->arena, c->connected_s) : NULL,
-                       arena_printf(t->arena, "%lld", c->since_s ? (long long)(now_s - c->since_s) : 0LL),
-                       "OK", *c->statement ? c->statement : NULL});
+        sql_table_add(t,
+                      (const char *const[]){
+                          arena_printf(t->arena, "%u", c->id), c->user, c->peer, "",
+                          *c->statement ? "Query" : "Sleep",
+                          c->connected_s ? sql_time_text(t->arena, c->connected_s) : NULL,
+                          arena_printf(t->arena, "%lld", c->since_s ? (long long)(now_s - c->since_s) : 0LL),
+                          "OK", *c->statement ? c->statement : NULL});
     }
 }
 
@@ -165,9 +161,9 @@ static void show_status(struct sql_session *s, struct sql_table *t)
         n_running = 0;
         for (size_t i = 0; i < n_connected; i++) n_running += *connections[i].statement != 0;
     }
-    add_row(t, (const char *const[]){"Threads_connected", arena_printf(t->arena, "%zu", n_connected)});
-    add_row(t, (const char *const[]){"Threads_running", arena_printf(t->arena, "%zu", n_running)});
-    add_row(t, (const char *const[]){"Uptime", arena_printf(t->arena, "%lld", (long long)up_s)});
+    sql_table_add(t, (const char *const[]){"Threads_connected", arena_printf(t->arena, "%zu", n_connected)});
+    sql_table_add(t, (const char *const[]){"Threads_running", arena_printf(t->arena, "%zu", n_running)});
+    sql_table_add(t, (const char *const[]){"Uptime", arena_printf(t->arena, "%lld", (long long)up_s)});
 }
 
 int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_table *t, struct err *err)
@@ -189,7 +185,7 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
     case SQL_SHOW_VARIABLES:
         sql_table_columns(t, "Variable_name,Value");
         for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-            add_row(t, (const char *const[]){variables[i].name, variable_value(s, i)});
+            sql_table_add(t, (const char *const[]){variables[i].name, variable_value(s, i)});
         return 0;
     case SQL_SHOW_STATUS:
         show_status(s, t);
@@ -206,24 +202,24 @@ int sql_show(struct sql_session *s, const struct sql_statement *st, struct sql_t
         return 0;
     case SQL_SHOW_COLLATION:
         sql_table_columns(t, "Collation,Charset,Id:i,Default,Compiled,Sortlen:i");
-        add_row(t, (const char *const[]){"utf8mb4_general_ci", "utf8mb4", "45", "Yes", "Yes", "1"});
-        add_row(t, (const char *const[]){"utf8_general_ci", "utf8", "33", "Yes", "Yes", "1"});
+        sql_table_add(t, (const char *const[]){"utf8mb4_general_ci", "utf8mb4", "45", "Yes", "Yes", "1"});
+        sql_table_add(t, (const char *const[]){"utf8_general_ci", "utf8", "33", "Yes", "Yes", "1"});
         return 0;
     case SQL_SHOW_CHARSET:
         sql_table_columns(t, "Charset,Description,Default collation,Maxlen:i");
-        add_row(t, (const char *const[]){"utf8mb4", "UTF-8 Unicode", "utf8mb4_general_ci", "4"});
+        sql_table_add(t, (const char *const[]){"utf8mb4", "UTF-8 Unicode", "utf8mb4_general_ci", "4"});
         return 0;
     case SQL_SHOW_ENGINES:
         sql_table_columns(t, "Engine,Support,Comment,Transactions,XA,Savepoints");
-        add_row(t, (const char *const[]){"procprof", "DEFAULT", "Read-only tables of the server", "NO", "NO",
-                                         "NO"});
+        sql_table_add(t, (const char *const[]){"procprof", "DEFAULT", "Read-only tables of the server", "NO",
+                                               "NO", "NO"});
         return 0;
     case SQL_SHOW_PRIVILEGES:
         sql_table_columns(t, "Privilege,Context,Comment");
-        add_row(t, (const char *const[]){"Node", "System", "See nodes and profiles"});
-        add_row(t, (const char *const[]){"Operate", "System", "Run scripts and captures, KILL"});
-        add_row(t, (const char *const[]){"All", "System",
-                                         "Everything, also changes to nodes, settings and users"});
+        sql_table_add(t, (const char *const[]){"Node", "System", "See nodes and profiles"});
+        sql_table_add(t, (const char *const[]){"Operate", "System", "Run scripts and captures, KILL"});
+        sql_table_add(t, (const char *const[]){"All", "System",
+                                               "Everything, also changes to nodes, settings and users"});
         return 0;
     case SQL_SHOW_PLUGINS:
         sql_table_columns(t, "Name,Status,Type,Library,License");

@@ -38,3 +38,9 @@ const char **sql_table_row(struct sql_table *t)
     }
     return t->rows[t->n_rows++] = arena_zalloc(t->arena, t->n_columns * sizeof(char *));
 }
+
+void sql_table_add(struct sql_table *t, const char *const *cells)
+{
+    const char **row = sql_table_row(t);
+    for (size_t i = 0; i < t->n_columns; i++) row[i] = cells[i];
+}

@@ -34,6 +34,7 @@ void sql_table_init(struct sql_table *t, struct arena *arena);
 /* Names separated by commas. A name may have its type after a colon: ":i" a whole number, ":t" a time, ":b" a
  * truth value; it is text otherwise. */
 void sql_table_columns(struct sql_table *t, const char *names);
-const char **sql_table_row(struct sql_table *t); /* a new row, all NULL */
+const char **sql_table_row(struct sql_table *t);                   /* a new row, all NULL */
+void sql_table_add(struct sql_table *t, const char *const *cells); /* a row of one cell per column */
 
 #endif

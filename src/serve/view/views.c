@@ -181,7 +181,7 @@ static int load(struct views *v, const struct store_profile *s, bool want_lines,
         char types[128];
         capture_sample_types(*ret_profile, types, sizeof types);
         store_describe(v->o.store, s->id, (*ret_profile)->duration_ns / 1000000,
-                       capture_samples(*ret_profile, s->type), types, &total, true);
+                       capture_samples(*ret_profile, s->type), types, &total);
     }
     bytes_free(&file);
     bytes_free(&inside);
@@ -403,7 +403,7 @@ int views_get(struct views *v, const struct view_request *r, const struct view *
     int bad = make(v, r, &out, err);
     if (!bad) {
         view = mem_zalloc(sizeof *view);
-        *view = (struct view){.key = mem_strdup(tag), .len = out.len, .plain_len = out.len, .n_users = 1};
+        *view = (struct view){.key = mem_strdup(tag), .len = out.len, .n_users = 1};
         if (out.len >= PACK_FROM_BYTES || r->kind == VIEW_PPROF) {
             struct bytes packed;
             pack_gzip_member(out.data, out.len, 1, &packed);

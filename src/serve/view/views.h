@@ -67,7 +67,6 @@ struct view { /* shared; the caller of views_get must call view_done */
     char *key;
     void *data; /* gzip when is_packed */
     size_t len;
-    size_t plain_len;
     bool is_packed;
     unsigned n_users;
     struct view *newer, *older;

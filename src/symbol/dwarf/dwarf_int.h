@@ -84,7 +84,7 @@ struct dwarf_sections {
 };
 
 struct unit_root { /* the attributes of a unit's first entry */
-    bool has_low, has_high, high_is_length, has_ranges, ranges_is_index, has_line;
+    bool has_low, has_high, has_ranges, ranges_is_index, has_line;
     uint64_t low, high, ranges, line;
     uint64_t str_offsets_base, addr_base, rnglists_base, ranges_base;
     const char *name, *dir, *dwo_name;
@@ -98,7 +98,7 @@ struct file_entry {
 };
 
 struct line_table { /* the parsed header of a line program */
-    bool parsed, good;
+    bool good;
     uint16_t version;
     uint8_t min_instruction, opcode_base, address_bytes;
     int8_t line_base;

@@ -102,7 +102,7 @@ static bool read_tables_old(struct unit *u, struct rd *r, struct line_table *t, 
 
 bool line_table_parse(struct unit *u, struct line_table *t, struct arena *memory)
 {
-    *t = (struct line_table){.parsed = true};
+    *t = (struct line_table){0};
     if (!u->root.has_line) return false;
     struct span s = u->file->s.line;
     struct rd r = rd_over(s.p, s.n);

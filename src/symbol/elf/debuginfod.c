@@ -109,7 +109,7 @@ static bool fetch_into(const char *urls, const char *id, const char *kind, const
     if (got)
         got = rename(temporary, path) == 0;
     else if (asked)
-        file_write_atomic(path, "", 0, 0600, false, NULL);
+        file_write_atomic(path, "", 0, 0600, NULL);
     unlink(temporary);
     mem_free(temporary);
     return got;

@@ -39,7 +39,7 @@ static void read_section(struct rd *r, bool is_64, struct elf_section *s, uint32
     s->link = rd_u32(r);
     s->info = rd_u32(r);
     read_word(r, is_64); /* alignment */
-    s->entry_bytes = read_word(r, is_64);
+    read_word(r, is_64); /* size of an entry */
 }
 
 static int read_sections(struct elf *elf, uint64_t offset, uint64_t count, uint32_t names_index,

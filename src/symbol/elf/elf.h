@@ -25,7 +25,7 @@ struct span { /* bytes that another struct owns */
 struct elf_section {
     const char *name; /* "" when the name is damaged */
     uint32_t type, link, info;
-    uint64_t flags, address, offset, size_bytes, entry_bytes;
+    uint64_t flags, address, offset, size_bytes;
     uint8_t *unpacked; /* the bytes that elf_data unpacked or relocated; NULL if there was no need */
     size_t n_unpacked;
 };

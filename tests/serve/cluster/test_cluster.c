@@ -16,8 +16,7 @@ static struct cluster *open_cluster(const char *conf_text_)
     struct err err = {0};
     struct cluster *c = NULL;
     server_log_level(LOG_ERROR_);
-    REQUIRE(conf_parse(&conf, conf_text_, strlen(conf_text_), "test.conf", CONF_OWN_FILE, NULL, NULL, &err) ==
-            0);
+    REQUIRE(conf_parse(&conf, conf_text_, strlen(conf_text_), "test.conf", CONF_OWN_FILE, NULL, &err) == 0);
     if (cluster_open(dir, &conf, &c, &err) || cluster_add_conf_nodes(c, &conf, NULL, &err))
         T_FAIL("%s", err.text);
     REQUIRE(c);

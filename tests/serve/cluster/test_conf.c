@@ -6,15 +6,14 @@
 
 static struct buf warnings;
 
-static void take_warning(void *context, const char *text)
+static void take_warning(const char *text)
 {
-    (void)context;
     buf_printf(&warnings, "%s\n", text);
 }
 
 static int parse(struct conf *conf, const char *text, enum conf_file kind, struct err *err)
 {
-    return conf_parse(conf, text, strlen(text), "dir/conf/x.conf", kind, take_warning, NULL, err);
+    return conf_parse(conf, text, strlen(text), "dir/conf/x.conf", kind, take_warning, err);
 }
 
 TEST(presets_are_those_of_the_documentation)
