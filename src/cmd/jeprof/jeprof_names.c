@@ -80,7 +80,7 @@ static bool in_code(const struct elf *elf, uint64_t address)
 
 /* Returns the start address by which jeprof distinguishes functions with the same name, or 0. jeprof uses it
  * only if the `nm` symbol there begins with the short name. */
-static uint64_t start_to_tell(const struct jeprof_object *o, uint64_t address, const char *full)
+static uint64_t distinguishing_start(const struct jeprof_object *o, uint64_t address, const char *full)
 {
     const struct symtab_entry *e = symbol_below(&o->symtab, address);
     if (!e) return 0;
@@ -123,7 +123,7 @@ static void name_places(struct jeprof_profile *p, const struct jeprof_object *o,
             any = true;
             bool outermost = f + 1 == found.first_frame[i + 1];
             jeprof_place_add_frame(p, places[i], frame->function, frame->file, frame->line,
-                                   outermost ? start_to_tell(o, addresses[i], frame->function) : 0);
+                                   outermost ? distinguishing_start(o, addresses[i], frame->function) : 0);
         }
         if (!any) name_by_symbol_below(p, o, places[i]);
     }

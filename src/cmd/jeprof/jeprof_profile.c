@@ -163,7 +163,7 @@ struct reading {
     struct buf *notes;
     uint32_t *stack;
     size_t n_stack, cap_stack;
-    bool told_rate;
+    bool has_noted_rate;
 };
 
 static void push(struct reading *r, uint64_t address)
@@ -193,10 +193,10 @@ static double chosen_heap_value(const struct heap_header *h, const struct heap_c
     return (objects ? count : bytes) * sampling_scale(h, count, bytes);
 }
 
-static void tell_rate(struct reading *r, const struct heap_header *h)
+static void note_rate(struct reading *r, const struct heap_header *h)
 {
-    if (r->told_rate) return;
-    r->told_rate = true;
+    if (r->has_noted_rate) return;
+    r->has_noted_rate = true;
     if (h->kind == HEAP_JEMALLOC || !h->version) return;
     if (h->rate > 0)
         buf_printf(r->notes, "Adjusting heap profiles for 1-in-%lld sampling rate\n",
@@ -209,7 +209,7 @@ static void tell_rate(struct reading *r, const struct heap_header *h)
 static int heap_record(void *context, const struct heap_header *h, const struct heap_record *record)
 {
     struct reading *r = context;
-    tell_rate(r, h);
+    note_rate(r, h);
     if (record->thread != HEAP_ALL_THREADS && !*r->options->thread) return 0;
     if (!record->same_stack || !r->n_stack) {
         r->n_stack = 0;

@@ -372,7 +372,7 @@ struct jfr_count { /* the events of one distinct place */
 
 enum { JFR_MAX_WAITING = 32 };
 struct jfr_counts {
-    struct jfr_count *items; /* complete after jfr_counts_settle */
+    struct jfr_count *items; /* complete after jfr_counts_finish */
     size_t n_items, cap_items;
     struct jfr_count_slot { /* open addressing */
         uint32_t tag;       /* upper half of the hash */
@@ -383,9 +383,9 @@ struct jfr_counts {
     uint64_t hashes[JFR_MAX_WAITING];
     size_t n_waiting;
 };
-/* Adds n and value to the count of the same place. The addition may wait until jfr_counts_settle. */
+/* Adds n and value to the count of the same place. The addition may wait until jfr_counts_finish. */
 void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count);
-void jfr_counts_settle(struct jfr_counts *counts);
+void jfr_counts_finish(struct jfr_counts *counts);
 void jfr_counts_clear(struct jfr_counts *counts); /* empties it and keeps most of the memory */
 void jfr_counts_free(struct jfr_counts *counts);
 
@@ -398,6 +398,11 @@ struct jfr_settings { /* sampling intervals of the recording in ns or bytes; 0 i
  */
 double jfr_cpu_ns(const struct jfr_settings *settings);
 double jfr_wall_ns(const struct jfr_settings *settings);
+
+static inline int64_t jfr_rounded(double value) /* value is not negative */
+{
+    return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
+}
 
 struct jfr_block { /* the allocation or release of a block of native memory */
     uint64_t time, address, stack, thread;
@@ -414,11 +419,11 @@ struct jfr_events { /* reads the events of a chunk or of a part of it; one per t
     const struct jfr_pools *(*get_pools)(void *context);
     void *context;
     struct jfr_counts *counts; /* the counts of the chunk, by its ids */
-    struct jfr_lately *lately;
+    struct jfr_event_tables *tables;
     double ns_per_tick;
     bool as_recorded;
-    uint32_t left_out; /* bit per jfr_kind whose events the caller does not need */
-    uint32_t met;      /* bit per jfr_kind that is in left_out and occurs in the chunk */
+    uint32_t left_out;      /* bit per jfr_kind whose events the caller does not need */
+    uint32_t left_out_seen; /* bit per jfr_kind that is in left_out and occurs in the chunk */
     struct jfr_block *blocks;
     size_t n_blocks, cap_blocks;
     _Atomic size_t *n_chunk_blocks; /* blocks of all threads that read this chunk */
@@ -431,8 +436,8 @@ struct jfr_events { /* reads the events of a chunk or of a part of it; one per t
 enum { JFR_MAX_BLOCKS = 4 << 20 }; /* per chunk; they take 200 MB of memory */
 
 /* The tables that a thread keeps from chunk to chunk while it reads events. Each thread needs its own. */
-struct jfr_lately *jfr_lately_new(void);
-void jfr_lately_free(struct jfr_lately *lately);
+struct jfr_event_tables *jfr_event_tables_new(void);
+void jfr_event_tables_free(struct jfr_event_tables *tables);
 
 /* Adds programs to the arena of types, so only one thread at a time may call it. */
 void jfr_events_begin(struct jfr_events *e);
@@ -454,15 +459,15 @@ struct jfr_naming {
     const struct jfr_settings *settings;    /* if not NULL, they give samples their time now */
     bool is_event_counted;                  /* samples are JFR_EVENT, not JFR_CPU */
     double alloc_bytes, alloc_sample_bytes; /* sums of JFR_ALLOC and of JFR_ALLOC_SAMPLE in the chunk */
-    struct jfr_count *homeless;             /* named counts whose stack is not in the chunk */
-    size_t n_homeless, cap_homeless;
+    struct jfr_count *unresolved;           /* named counts whose stack is not in the chunk */
+    size_t n_unresolved, cap_unresolved;
 };
 /* Sums up the allocations. Call it for all counts of the chunk before jfr_name_counts. */
 void jfr_weigh_allocations(struct jfr_naming *naming, const struct jfr_counts *counts);
 void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts);
-/* Adds the homeless counts with the stacks that the pools of another chunk have for them. A count without a
+/* Adds the unresolved counts with the stacks that the pools of another chunk have for them. A count without a
  * stack in these pools gets a stack of one frame that says so. */
-void jfr_house(struct jfr_naming *naming, struct jfr_pools *pools);
+void jfr_add_unresolved(struct jfr_naming *naming, struct jfr_pools *pools);
 
 /* Adds from_counts, which refer to stacks and strings of `from`, to into_counts. */
 void jfr_join(struct jfr_world *into, struct jfr_counts *into_counts, const struct jfr_world *from,
@@ -487,7 +492,7 @@ struct jfr_live_block {
 };
 
 struct jfr_worker { /* the state of one thread that reads events */
-    struct jfr_lately *lately;
+    struct jfr_event_tables *tables;
     struct jfr_counts counts; /* of the current chunk */
 };
 
@@ -506,8 +511,8 @@ struct jfr_reading {
     size_t n_live_blocks, cap_live_blocks;
     bool has_frees, too_many_blocks;
     int64_t first_start_ns, last_end_ns;
-    uint32_t left_out, met; /* as in struct jfr_events */
-    char event[64];         /* the first event that was sampled instead of time; "" if none */
+    uint32_t left_out, left_out_seen; /* as in struct jfr_events */
+    char event[64];                   /* the first event that was sampled instead of time; "" if none */
     bool has_other_events;
     size_t n_chunks, n_open_chunks; /* n_open_chunks counts chunks that are open, cut or damaged */
     size_t n_lost_bytes, n_failed, n_cut_bytes;

@@ -181,7 +181,7 @@ static void events_begin(struct events *all)
                                 .get_pools = get_pools,
                                 .context = all,
                                 .counts = &f->workers[w].counts,
-                                .lately = f->workers[w].lately,
+                                .tables = f->workers[w].tables,
                                 .ns_per_tick = c->ticks_per_s ? 1e9 / (double)c->ticks_per_s : 1,
                                 .as_recorded = f->options->jfr_as_recorded,
                                 .left_out = f->left_out,
@@ -264,7 +264,7 @@ static void events_end(struct events *all)
     for (unsigned w = 0; w < all->n_readers; w++) {
         f->n_failed += all->readers[w].n_failed;
         n_live_objects += all->readers[w].n_live_objects;
-        f->met |= all->readers[w].met;
+        f->left_out_seen |= all->readers[w].left_out_seen;
         jfr_events_free(&all->readers[w]);
         jfr_counts_clear(&f->workers[w].counts);
     }
@@ -296,18 +296,19 @@ static void want_stacks_of(struct jfr_filter *filter, const struct events *all)
 
 /* Looks for stacks that are missing from the chunk of their events. The JDK may write an event into the next
  * chunk after it has written the stack into the pool of this one. Stack ids are unique within a recording. */
-static void look_in_chunk_before(struct jfr_reading *f, const struct jfr_chunk *c, struct jfr_naming *naming)
+static void resolve_from_previous_chunk(struct jfr_reading *f, const struct jfr_chunk *c,
+                                        struct jfr_naming *naming)
 {
     struct jfr_pools pools = {0};
     struct jfr_types types = {0};
     const struct jfr_chunk *before = c->goes_on ? c - 1 : NULL;
     if (before && !before->is_open && types_by_index(before, &types)) {
-        jfr_filter_begin(&pools.stacks, naming->n_homeless);
-        for (size_t i = 0; i < naming->n_homeless; i++)
-            jfr_filter_add(&pools.stacks, naming->homeless[i].stack);
+        jfr_filter_begin(&pools.stacks, naming->n_unresolved);
+        for (size_t i = 0; i < naming->n_unresolved; i++)
+            jfr_filter_add(&pools.stacks, naming->unresolved[i].stack);
         (void)read_pools(before, &types, true, &pools);
     }
-    jfr_house(naming, &pools);
+    jfr_add_unresolved(naming, &pools);
     jfr_pools_free(&pools);
     jfr_types_free(&types);
     if (before) drop(f, before->data, before->data + before->size);
@@ -337,8 +338,8 @@ void jfr_read_chunk(struct jfr_reading *f, const struct jfr_chunk *c, bool setti
         for (unsigned w = 0; w < all.n_readers; w++) jfr_weigh_allocations(&naming, &f->workers[w].counts);
         if (naming.alloc_bytes > 0 && naming.alloc_sample_bytes > 0) f->n_doubled_chunks++;
         for (unsigned w = 0; w < all.n_readers; w++) jfr_name_counts(&naming, &f->workers[w].counts);
-        if (naming.n_homeless) look_in_chunk_before(f, c, &naming);
-        mem_free(naming.homeless);
+        if (naming.n_unresolved) resolve_from_previous_chunk(f, c, &naming);
+        mem_free(naming.unresolved);
         follow_blocks(f, joined->blocks, joined->n_blocks);
         f->n_cut_bytes += (size_t)(c->data + c->size - until);
         is_whole = until == c->data + c->size;
@@ -365,7 +366,7 @@ void jfr_reading_begin(struct jfr_reading *f, const struct format_options *optio
                               .left_out = left_out,
                               .n_workers = n_workers};
     f->workers = mem_zalloc(n_workers * sizeof *f->workers);
-    for (unsigned w = 0; w < n_workers; w++) f->workers[w].lately = jfr_lately_new();
+    for (unsigned w = 0; w < n_workers; w++) f->workers[w].tables = jfr_event_tables_new();
     jfr_world_begin(&f->world);
 }
 
@@ -375,7 +376,7 @@ void jfr_reading_end(struct jfr_reading *f)
     jfr_pools_free(&f->pools);
     jfr_types_free(&f->types);
     for (unsigned w = 0; w < f->n_workers; w++) {
-        jfr_lately_free(f->workers[w].lately);
+        jfr_event_tables_free(f->workers[w].tables);
         jfr_counts_free(&f->workers[w].counts);
     }
     mem_free(f->workers);

@@ -56,10 +56,10 @@ struct jfr_repeat { /* the bytes of an event; see "events that differ only in th
 };
 
 enum jfr_action { JFR_PASS_OVER, JFR_REPEAT, JFR_TAKE };
-struct jfr_record_type { /* what to do with records of a type */
-    uint32_t met;        /* bit of its kind if that is left out, else 0 */
-    uint16_t handler;    /* index in handlers + 1; 0 if none */
-    uint8_t action;      /* enum jfr_action */
+struct jfr_record_type {    /* what to do with records of a type */
+    uint32_t left_out_seen; /* bit of its kind if that is left out, else 0 */
+    uint16_t handler;       /* index in handlers + 1; 0 if none */
+    uint8_t action;         /* enum jfr_action */
     bool is_setting;
 };
 
@@ -69,25 +69,20 @@ struct jfr_row {                          /* events whose handler has may_repeat
     size_t n;
 };
 
-struct jfr_lately {
+struct jfr_event_tables {
     struct jfr_weight weights[N_WEIGHTS];
     struct jfr_repeat repeats[N_REPEATS];        /* empty between chunks */
     struct jfr_record_type by_type[SMALL_TYPES]; /* for type ids below SMALL_TYPES; all 0 between chunks */
 };
 
-struct jfr_lately *jfr_lately_new(void)
+struct jfr_event_tables *jfr_event_tables_new(void)
 {
-    return mem_zalloc(sizeof(struct jfr_lately));
+    return mem_zalloc(sizeof(struct jfr_event_tables));
 }
 
-void jfr_lately_free(struct jfr_lately *lately)
+void jfr_event_tables_free(struct jfr_event_tables *tables)
 {
-    mem_free(lately);
-}
-
-static int64_t rounded(double value)
-{
-    return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
+    mem_free(tables);
 }
 
 static inline void count(struct jfr_events *e, const struct jfr_handler *h, const union jfr_slot *slots,
@@ -119,7 +114,7 @@ static void take_sample(struct jfr_events *e, const struct jfr_handler *h, union
 
 static int64_t ns_of_ticks(const struct jfr_events *e, uint64_t ticks)
 {
-    return rounded((double)positive(ticks) * e->ns_per_tick);
+    return jfr_rounded((double)positive(ticks) * e->ns_per_tick);
 }
 
 static void take_cpu_time(struct jfr_events *e, const struct jfr_handler *h, union jfr_slot *slots)
@@ -140,7 +135,7 @@ static void take_wall(struct jfr_events *e, const struct jfr_handler *h, union j
 /* Returns how many bytes a sampled object of `size` bytes stands for. The JVM samples at random distances of
  * `interval` bytes on average, so it finds an object with the probability 1 - exp(-size / interval). The size
  * is divided by this probability. */
-static double bytes_stood_for(double size, double interval)
+static double bytes_represented(double size, double interval)
 {
     if (size <= 0) return interval;
     if (interval <= 1) return size;
@@ -151,16 +146,16 @@ static void take_bytes(struct jfr_events *e, const struct jfr_handler *h, union 
                        double weight)
 {
     double size = (double)positive(slots[SIZE].number);
-    count(e, h, slots, size > 0 ? weight / size : 1, rounded(weight));
+    count(e, h, slots, size > 0 ? weight / size : 1, jfr_rounded(weight));
 }
 
 /* Caches the weight by object size, because few sizes occur many times. */
 static const struct jfr_weight *weight_of(struct jfr_events *e, int64_t size)
 {
-    struct jfr_weight *w = &e->lately->weights[(size >> 3 ^ size >> 13) & (N_WEIGHTS - 1)];
+    struct jfr_weight *w = &e->tables->weights[(size >> 3 ^ size >> 13) & (N_WEIGHTS - 1)];
     if (w->size == size && w->n > 0) return w;
-    double bytes = bytes_stood_for((double)size, e->settings->alloc_bytes);
-    *w = (struct jfr_weight){size, rounded(bytes), size > 0 ? bytes / (double)size : 1};
+    double bytes = bytes_represented((double)size, e->settings->alloc_bytes);
+    *w = (struct jfr_weight){size, jfr_rounded(bytes), size > 0 ? bytes / (double)size : 1};
     return w;
 }
 
@@ -346,7 +341,7 @@ static void take_setting(struct jfr_events *e, const struct jfr_handler *h, unio
     if (is_period(name, type)) set_event(e->settings, "");
     *setting = amount;
     e->settings->n_changes++;
-    memset(e->lately->weights, 0, sizeof e->lately->weights);
+    memset(e->tables->weights, 0, sizeof e->tables->weights);
 }
 
 double jfr_cpu_ns(const struct jfr_settings *settings)
@@ -475,7 +470,7 @@ static inline bool count_repeat(struct jfr_events *e, uint16_t handler, const ui
     memcpy(&mask_b, mask + 8, 8);
     a &= mask_a, b &= mask_b;
     uint64_t hash = (a ^ handler) * 0x9e3779b97f4a7c15u ^ (b + n_bytes) * 0xd6e8feb86659fd93u;
-    struct jfr_repeat *repeat = &e->lately->repeats[(hash ^ hash >> 32) >> 8 & (N_REPEATS - 1)];
+    struct jfr_repeat *repeat = &e->tables->repeats[(hash ^ hash >> 32) >> 8 & (N_REPEATS - 1)];
     uint64_t other = (repeat->bytes[0] ^ a) | (repeat->bytes[1] ^ b) | (repeat->n_bytes ^ n_bytes) |
                      (repeat->handler ^ handler);
     if (__builtin_expect(!other, 1)) {
@@ -509,10 +504,10 @@ void jfr_events_begin(struct jfr_events *e)
             h->behind_time.n_steps--;
         }
         if (type->id <= 1 || type->id >= SMALL_TYPES) continue;
-        struct jfr_record_type *what = &e->lately->by_type[type->id];
+        struct jfr_record_type *what = &e->tables->by_type[type->id];
         what->handler = (uint16_t)e->n_handlers;
         what->is_setting = h->take == take_setting;
-        what->met = h->is_left_out ? kind_bit : 0;
+        what->left_out_seen = h->is_left_out ? kind_bit : 0;
         what->action = h->is_left_out ? JFR_PASS_OVER : h->may_repeat ? JFR_REPEAT : JFR_TAKE;
     }
 }
@@ -520,7 +515,7 @@ void jfr_events_begin(struct jfr_events *e)
 static struct jfr_handler *handler_of(const struct jfr_events *e, uint64_t type)
 {
     if (type < SMALL_TYPES)
-        return e->lately->by_type[type].handler ? &e->handlers[e->lately->by_type[type].handler - 1] : NULL;
+        return e->tables->by_type[type].handler ? &e->handlers[e->tables->by_type[type].handler - 1] : NULL;
     for (size_t i = 0; i < e->n_handlers; i++)
         if (e->handlers[i].type == type) return &e->handlers[i];
     return NULL;
@@ -555,15 +550,16 @@ static inline struct head head_at(const uint8_t *at)
     return (struct head){(at[1] & 0x7fu) | (unsigned)at[2] << 7, 3};
 }
 /* Returns the address before which head_at may be called. */
-static inline const uint8_t *short_until(const struct jfr_events *e, const uint8_t *at, const uint8_t *until)
+static inline const uint8_t *end_of_fast_reads(const struct jfr_events *e, const uint8_t *at,
+                                               const uint8_t *until)
 {
     return e->end - until > 128 ? until : e->end - at > 128 ? e->end - 128 : at;
 }
 
 const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
 {
-    const struct jfr_record_type *by_type = e->lately->by_type;
-    const uint8_t *quick_until = short_until(e, at, until);
+    const struct jfr_record_type *by_type = e->tables->by_type;
+    const uint8_t *quick_until = end_of_fast_reads(e, at, until);
     while (at < until) {
         struct head head;
         while (at < quick_until && (head = head_at(at)).n_bytes && !by_type[head.type].is_setting)
@@ -587,14 +583,14 @@ const uint8_t *jfr_settings_read(struct jfr_events *e, const uint8_t *at, const 
 static inline const uint8_t *gather(struct jfr_events *e, const uint8_t *at, const uint8_t *until,
                                     struct jfr_row *row)
 {
-    const struct jfr_record_type *by_type = e->lately->by_type;
-    uint32_t met = 0;
+    const struct jfr_record_type *by_type = e->tables->by_type;
+    uint32_t left_out_seen = 0;
     size_t n = 0;
     while (at < until && n < ROW) {
         struct head head = head_at(at);
         struct jfr_record_type what = by_type[head.type];
         if (!head.n_bytes || what.action == JFR_TAKE) break;
-        met |= what.met;
+        left_out_seen |= what.left_out_seen;
         row->begin[n] = at + head.n_bytes;
         row->end[n] = at + at[0];
         row->handler[n] = (uint16_t)(what.handler - 1);
@@ -602,13 +598,13 @@ static inline const uint8_t *gather(struct jfr_events *e, const uint8_t *at, con
         at += at[0];
     }
     row->n = n;
-    e->met |= met;
+    e->left_out_seen |= left_out_seen;
     return at;
 }
 
 const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const uint8_t *until)
 {
-    const uint8_t *row_until = short_until(e, at, until);
+    const uint8_t *row_until = end_of_fast_reads(e, at, until);
     struct jfr_row row;
     while (at < until) {
         at = gather(e, at, row_until, &row);
@@ -622,7 +618,7 @@ const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const ui
         if (!jfr_next_record(&r, &type, &record)) return at;
         struct jfr_handler *h = type > 1 ? handler_of(e, type) : NULL;
         if (h && h->is_left_out)
-            e->met |= 1u << jfr_kind_in_profile(h->kind);
+            e->left_out_seen |= 1u << jfr_kind_in_profile(h->kind);
         else if (h)
             take_event(e, h, record.p, record.end);
         at = r.p;
@@ -633,15 +629,15 @@ const uint8_t *jfr_events_read(struct jfr_events *e, const uint8_t *at, const ui
 void jfr_events_end(struct jfr_events *e)
 {
     for (size_t i = 0; i < N_REPEATS; i++)
-        if (e->lately->repeats[i].n_times) take_repeats(e, &e->lately->repeats[i]);
-    jfr_counts_settle(e->counts);
+        if (e->tables->repeats[i].n_times) take_repeats(e, &e->tables->repeats[i]);
+    jfr_counts_finish(e->counts);
 }
 
 void jfr_events_free(struct jfr_events *e)
 {
     for (size_t i = 0; i < e->n_handlers; i++)
         if (e->handlers[i].type < SMALL_TYPES)
-            e->lately->by_type[e->handlers[i].type] = (struct jfr_record_type){0};
+            e->tables->by_type[e->handlers[i].type] = (struct jfr_record_type){0};
     mem_free(e->blocks);
     mem_free(e->handlers);
 }

@@ -4,12 +4,6 @@
 #include "base/mem.h"
 #include "format/jfr/jfr.h"
 
-static uint32_t move_string(struct profile *to, const struct profile *from, uint32_t id)
-{
-    struct str s = profile_str(from, id);
-    return profile_string(to, s.s, s.len);
-}
-
 /* Maps the functions of `from` to those of `into`, by identity. The caller frees the map. */
 static uint32_t *join_functions(struct jfr_world *into, const struct jfr_world *from)
 {
@@ -21,9 +15,10 @@ static uint32_t *join_functions(struct jfr_world *into, const struct jfr_world *
             const struct function *f = &from->p->functions[from->function_of[id]];
             into->function_of =
                 mem_grow(into->function_of, &into->cap_function_of, own_id + 1, sizeof *into->function_of);
-            into->function_of[own_id] = profile_add_function(into->p, move_string(into->p, from->p, f->name),
-                                                             move_string(into->p, from->p, f->system_name),
-                                                             move_string(into->p, from->p, f->filename), 0);
+            into->function_of[own_id] =
+                profile_add_function(into->p, profile_copy_string(into->p, from->p, f->name),
+                                     profile_copy_string(into->p, from->p, f->system_name),
+                                     profile_copy_string(into->p, from->p, f->filename), 0);
         }
         map[from->function_of[id]] = into->function_of[own_id];
     }
@@ -67,9 +62,9 @@ void jfr_join(struct jfr_world *into, struct jfr_counts *into_counts, const stru
         const struct jfr_count *c = &from_counts->items[i];
         struct jfr_count key = {.kind = c->kind,
                                 .stack = stacks[c->stack],
-                                .thread = move_string(into->p, from->p, (uint32_t)c->thread),
-                                .class_id = move_string(into->p, from->p, (uint32_t)c->class_id),
-                                .state = move_string(into->p, from->p, c->state),
+                                .thread = profile_copy_string(into->p, from->p, (uint32_t)c->thread),
+                                .class_id = profile_copy_string(into->p, from->p, (uint32_t)c->class_id),
+                                .state = profile_copy_string(into->p, from->p, c->state),
                                 .n = c->n,
                                 .value = c->value};
         jfr_count_add(into_counts, &key);

@@ -17,16 +17,11 @@ static bool is_lock_class(const char *name)
     return false;
 }
 
-static int64_t rounded(double value)
-{
-    return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
-}
-
 /* Two kinds of events record allocations. One is written at each new buffer of a thread and each large
  * object, and is exact. The other is a weighted sample of these. Each kind covers all allocations. A JVM that
  * runs a recording of its own besides ours writes both, and only one may be counted. The exact kind is taken,
  * unless it has only the few events that came late from the previous chunk. */
-static bool is_told_twice(const struct jfr_naming *naming, uint32_t kind)
+static bool is_counted_by_other_kind(const struct jfr_naming *naming, uint32_t kind)
 {
     if (!(naming->alloc_bytes > 0 && naming->alloc_sample_bytes > 0)) return false;
     return kind == (naming->alloc_bytes >= naming->alloc_sample_bytes / 2 ? JFR_ALLOC_SAMPLE : JFR_ALLOC);
@@ -61,9 +56,9 @@ static struct jfr_count named(const struct jfr_naming *naming, const struct jfr_
     if (place.kind == JFR_CPU && naming->is_event_counted) place.kind = JFR_EVENT;
     place.kind = jfr_kind_in_profile(place.kind);
     if (naming->settings && (place.kind == JFR_CPU || place.kind == JFR_EVENT))
-        place.value = rounded(c->n * jfr_cpu_ns(naming->settings));
+        place.value = jfr_rounded(c->n * jfr_cpu_ns(naming->settings));
     if (naming->settings && place.kind == JFR_WALL && !c->value)
-        place.value = rounded(c->n * jfr_wall_ns(naming->settings));
+        place.value = jfr_rounded(c->n * jfr_wall_ns(naming->settings));
     if (c->kind == JFR_PARK &&
         (pools->is_async_profiler || is_lock_class(profile_text(w->p, (uint32_t)place.class_id))))
         place.kind = JFR_LOCK;
@@ -78,10 +73,10 @@ void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts)
         size_t n = counts->n_items - first < JFR_MAX_AHEAD ? counts->n_items - first : JFR_MAX_AHEAD;
         jfr_pool_stacks(naming->pools, naming->world, row, n, stacks);
         for (size_t i = 0; i < n; i++) {
-            if (is_told_twice(naming, row[i].kind)) continue;
+            if (is_counted_by_other_kind(naming, row[i].kind)) continue;
             struct jfr_count place = named(naming, &row[i]);
             if (stacks[i] == JFR_UNRESOLVED) {
-                *VEC_PUSH(naming->homeless, naming->n_homeless, naming->cap_homeless) = place;
+                *VEC_PUSH(naming->unresolved, naming->n_unresolved, naming->cap_unresolved) = place;
                 continue;
             }
             place.stack = stacks[i];
@@ -90,12 +85,12 @@ void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts)
     }
 }
 
-void jfr_house(struct jfr_naming *naming, struct jfr_pools *pools)
+void jfr_add_unresolved(struct jfr_naming *naming, struct jfr_pools *pools)
 {
-    for (size_t i = 0; i < naming->n_homeless; i++) {
-        struct jfr_count *place = &naming->homeless[i];
+    for (size_t i = 0; i < naming->n_unresolved; i++) {
+        struct jfr_count *place = &naming->unresolved[i];
         place->stack = jfr_pool_stack(pools, naming->world, place->stack);
         jfr_count_add(naming->into, place);
     }
-    naming->n_homeless = 0;
+    naming->n_unresolved = 0;
 }

@@ -427,7 +427,7 @@ static uint32_t source_of(struct profile *p, struct str class_name)
 }
 
 /* Whether this is a word that async-profiler writes instead of a frame when it cannot unwind further. */
-static bool is_walkers_remark(struct str name)
+static bool is_unwinder_message(struct str name)
 {
     static const char *const remarks[] = {"unknown",           "unknown_Java",     "no_Java_frame",
                                           "not_walkable_Java", "unknown_nmethod",  "stale_jmethodID",
@@ -460,7 +460,7 @@ static uint32_t make_function(struct jfr_pools *pools, struct jfr_world *w, cons
             add_class_name(&shown, n.class_name.s, n.class_name.len);
             buf_char(&shown, '.');
         }
-        bool is_remark = kind == FRAME_NATIVE && !n.class_name.len && is_walkers_remark(n.name);
+        bool is_remark = kind == FRAME_NATIVE && !n.class_name.len && is_unwinder_message(n.name);
         if (is_remark) buf_char(&shown, '[');
         buf_add(&shown, n.name.s, n.name.len);
         if (is_remark) buf_char(&shown, ']');

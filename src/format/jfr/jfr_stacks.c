@@ -252,7 +252,7 @@ static void resolve(struct jfr_pools *pools, struct jfr_world *w, struct jfr_ent
     if (w->n_unresolved == n_unresolved) memo_add(&w->memo, entry);
 }
 
-static void get_ready(struct jfr_pools *pools, struct jfr_world *w)
+static void prepare_stacks(struct jfr_pools *pools, struct jfr_world *w)
 {
     if (!pools->frame_types_known) jfr_learn_frame_types(pools, w);
     if (!pools->memo_checked) check_memo(pools, w);
@@ -267,7 +267,7 @@ uint32_t jfr_pool_stack(struct jfr_pools *pools, struct jfr_world *w, uint64_t k
         return jfr_stack_of_text(w, key ? "[stack not recorded]" : "[no stack]");
     }
     if (entry->result == JFR_UNRESOLVED) {
-        get_ready(pools, w);
+        prepare_stacks(pools, w);
         resolve(pools, w, entry);
     }
     return entry->result;
@@ -279,7 +279,7 @@ void jfr_pool_stacks(struct jfr_pools *pools, struct jfr_world *w, const struct 
     struct jfr_pool *pool = &pools->pools[JFR_POOL_STACK];
     struct jfr_entry *entries[JFR_MAX_AHEAD];
     bool can_resolve = pool->n_slots && pool->program.found & 1u << JFR_STACK_FRAMES;
-    get_ready(pools, w);
+    prepare_stacks(pools, w);
     /* Each loop prefetches the memory that the next loop reads. */
     for (size_t i = 0; i < n && can_resolve; i++)
         __builtin_prefetch(&pool->entries[jfr_pool_slot(pool, counts[i].stack)]);
