@@ -1,5 +1,5 @@
-/* arena.c - see arena.h. Blocks double from 4 KiB to 1 MiB; a request larger than a quarter block gets one of
- * its own. */
+/* arena.c - see arena.h. Blocks double from 4 KiB to 1 MiB; a request larger than a quarter of a block gets
+ * a block of its own. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static void *take_slow(struct arena *arena, size_t size_bytes)
 {
     size_t block_bytes = arena->blocks ? arena->blocks->size_bytes * 2 : FIRST_BLOCK_BYTES;
     if (block_bytes > LARGEST_BLOCK_BYTES) block_bytes = LARGEST_BLOCK_BYTES;
-    if (size_bytes > block_bytes / 4) { /* behind the current block, so that the rest of it stays in use */
+    if (size_bytes > block_bytes / 4) { /* its block goes behind the current one, which stays in use */
         struct arena_block *own = new_block(arena, size_bytes);
         if (arena->blocks) {
             own->older = arena->blocks->older;

@@ -160,8 +160,9 @@ void buf_utf8(struct buf *b, uint32_t code_point)
     buf_add(b, bytes, utf8_encode(code_point, bytes));
 }
 
-/* Appends what stands for itself at the start of s (n bytes left): a run of `plain` bytes, a UTF-8 sequence,
- * or U+FFFD for a byte that starts none. Returns the bytes used; 0 before a byte that must be escaped. */
+/* Appends the start of s, of which n bytes are left, as far as it needs no escaping: a run of `plain` bytes
+ * or one UTF-8 sequence. A byte that starts no sequence becomes U+FFFD. Returns how many bytes of s were
+ * used, or 0 if the first byte must be escaped. */
 static size_t add_unescaped(struct buf *b, const char *s, size_t n, const bool *plain)
 {
     size_t len = 0;
@@ -177,7 +178,7 @@ static size_t add_unescaped(struct buf *b, const char *s, size_t n, const bool *
     return len;
 }
 
-/* Stands for itself in XML text: ASCII without & < > " ' and control bytes. */
+/* The bytes that XML text needs not escape: ASCII without & < > " ' and control bytes. */
 static const bool plain_xml[256] = {
     ['\t'] = 1,          ['\n'] = 1,          ['\r'] = 1, [' '] = 1,           ['!'] = 1,
     [0x23 ... 0x25] = 1, [0x28 ... 0x3b] = 1, ['='] = 1,  [0x3f ... 0x7f] = 1,
@@ -213,7 +214,7 @@ void buf_xml(struct buf *b, const char *s, size_t n)
     }
 }
 
-/* Stands for itself in a JSON string: ASCII without " \\ < and control bytes. */
+/* The bytes that a JSON string needs not escape: ASCII without " \\ < and control bytes. */
 static const bool plain_json[256] = {
     [0x20 ... 0x21] = 1,
     [0x23 ... 0x3b] = 1,
@@ -236,7 +237,7 @@ void buf_json(struct buf *b, const char *s, size_t n)
             buf_str(b, "\\n");
         } else if (c == '\t') {
             buf_str(b, "\\t");
-        } else if (c < 0x20 || c == '<' || c == 0x7f) { /* '<' so that JSON may stand inside a <script> */
+        } else if (c < 0x20 || c == '<' || c == 0x7f) { /* escaping '<' keeps JSON safe in <script> */
             buf_printf(b, "\\u%04x", c);
         } else {
             buf_char(b, (char)c);

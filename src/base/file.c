@@ -42,7 +42,7 @@ int file_read_fd(int fd, const char *name, size_t max_bytes, struct bytes *ret_b
     struct stat st;
     if (fstat(fd, &st) < 0) return err_errno(err, errno, "%s: cannot stat", name);
     if (S_ISDIR(st.st_mode)) return err_set(err, ERR_IO, "%s: is a directory, not a file", name);
-    /* Files of /proc say size 0 but have content, so only a positive size is believed. */
+    /* Files of /proc report the size 0 but have content, so a size of 0 is not trusted. */
     if (!S_ISREG(st.st_mode) || st.st_size == 0) return read_stream(fd, name, max_bytes, ret_bytes, err);
     if ((uint64_t)st.st_size > max_bytes)
         return err_set(err, ERR_LIMIT, "%s: %lld bytes, more than the limit of %zu", name,
@@ -61,7 +61,7 @@ static int open_unnamed(void)
     if (!dir || !*dir) dir = "/tmp";
     int fd = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) return fd;
-    char *path = mem_printf("%s/procprof-XXXXXX", dir); /* a file system that has no unnamed ones */
+    char *path = mem_printf("%s/procprof-XXXXXX", dir); /* the file system has no O_TMPFILE */
     fd = mkostemp(path, O_CLOEXEC);
     int why = errno;
     if (fd >= 0) unlink(path);
@@ -70,7 +70,7 @@ static int open_unnamed(void)
     return fd;
 }
 
-/* Up to n bytes: fewer at the end of the file. -1 and errno. */
+/* Reads n bytes, or fewer at the end of the file. Returns their number, or -1 with errno set. */
 static ssize_t read_fully(int fd, uint8_t *into, size_t n)
 {
     size_t done = 0;
@@ -89,8 +89,8 @@ static bool is_all_zero(const uint8_t *data, size_t n)
     return n && data[0] == 0 && !memcmp(data, data + 1, n - 1);
 }
 
-/* Copies at most `size` bytes from where `from` stands; *ret_len were there. Zeros become a hole: a file that
- * is large only in name takes no place here either. 0, or an errno. */
+/* Copies at most `size` bytes from the current position of `from` and sets *ret_len to their number. Blocks
+ * of zeros become holes, so that the copy of a sparse file is sparse too. Returns 0 or an errno. */
 static int copy_to(int to, int from, size_t size, size_t *ret_len)
 {
     uint8_t *step = mem_alloc(COPY_STEP_BYTES);
@@ -171,7 +171,7 @@ int file_begin_atomic(const char *path, unsigned mode, struct file_writing *ret_
     struct stat is;
     struct file_writing w = {.mode = mode};
     int fd;
-    if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) { /* a device, a pipe: nothing may take its place */
+    if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) { /* a device or a pipe is never replaced */
         w.path = mem_strdup(path);
         fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     } else {

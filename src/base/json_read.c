@@ -14,14 +14,14 @@ struct json_reader {
     struct arena *arena;
     size_t n_values;
     unsigned depth;
-    bool too_large; /* a limit is the reason of in.bad */
+    bool too_large; /* in.bad is set because a limit was exceeded */
 };
 
 static bool read_value(struct json_reader *r, struct json_value *value);
 
 static bool fail(struct json_reader *r)
 {
-    r->in.bad = true; /* in.p stays where the fault is */
+    r->in.bad = true; /* in.p still points to the error */
     return false;
 }
 
@@ -48,7 +48,7 @@ static bool take_word(struct json_reader *r, const char *word)
 
 /* ---- strings ---- */
 
-/* Four hexadecimal digits; -1 when there are none. */
+/* Reads four hexadecimal digits. Returns -1 if there are fewer. */
 static int read_hex4(struct json_reader *r)
 {
     int value = 0;
@@ -61,7 +61,7 @@ static int read_hex4(struct json_reader *r)
     return value;
 }
 
-/* The characters after "\u". Writes at most four bytes, for six or twelve of the text. */
+/* Decodes what follows "\u". Six or twelve bytes of the text become at most four bytes of UTF-8. */
 static bool read_unicode(struct json_reader *r, char **out)
 {
     int high = read_hex4(r), low = 0;

@@ -14,7 +14,7 @@ static void die_out_of_memory(size_t size_bytes)
     abort();
 }
 
-/* Large blocks are filled from end to end: huge pages spare thousands of page faults. */
+/* Large blocks are usually filled completely, so huge pages save thousands of page faults. */
 enum { LARGE_BYTES = 8 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
 static void use_huge_pages(void *block, size_t size_bytes)

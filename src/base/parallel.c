@@ -62,7 +62,7 @@ void parallel_for(size_t n_items, unsigned n_threads,
             break;
         }
     }
-    run(&threads[0]); /* counts itself out at the end: the core is free while we wait for the others */
+    run(&threads[0]); /* at its end it leaves n_helpers, because this core is free while it waits */
     for (unsigned i = 1; i < n_started; i++) pthread_join(threads[i].id, NULL);
     atomic_fetch_add(&n_helpers, 1);
 }
@@ -74,7 +74,7 @@ struct pieces {
     struct buf *out;
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    size_t turn; /* the piece that goes out next */
+    size_t turn; /* the next piece to append to the output */
     struct buf bufs[MAX_THREADS];
 };
 

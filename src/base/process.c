@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-/* Feeds and drains at once, so that neither pipe can block the other. */
+/* Writes the input and reads the output at the same time, so that neither pipe can block the other. */
 static int pump(int to_child, int from_child, const struct buf *input, struct buf *out)
 {
     size_t sent = 0;

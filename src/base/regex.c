@@ -24,7 +24,7 @@ int regex_compile(const char *pattern, struct regex **ret_regex, struct err *err
         return err_set(err, ERR_INPUT, "regular expression '%.80s': %s (at character %zu)", pattern,
                        (char *)reason, (size_t)at);
     }
-    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* not everywhere; the interpreter is the fallback */
+    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* may fail; the interpreter is then used */
     struct regex *regex = mem_zalloc(sizeof *regex);
     regex->code = code;
     regex->match = pcre2_match_data_create_from_pattern(code, NULL);

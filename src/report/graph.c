@@ -281,7 +281,7 @@ struct builder {
     struct edge_table edges;
     struct tag_table tags;
     uint32_t *clean_file;   /* by function: string + 1 */
-    uint32_t *node_of_line; /* by line of the profile (or by location when it has none): node */
+    uint32_t *node_of_line; /* node by line of the profile, or by location if the profile has no lines */
     uint32_t *first_of_location;
     uint8_t *may_be_inlined; /* by node */
 };
@@ -356,7 +356,7 @@ static void map_locations(struct builder *b)
             if (b->node_of_line[k] != NO_NODE) b->may_be_inlined[b->node_of_line[k]] = 1;
 }
 
-struct running { /* what the hot loop touches of a node: small, so that many fit into the cache */
+struct running { /* the part of a node that the hot loop uses, small for the cache */
     int64_t cum;
     uint32_t stamp; /* last sample that counted it, plus 1 */
 };
@@ -566,7 +566,7 @@ void node_info_print(const struct profile *p, const struct node_info *info, cons
         buf_str(out, before);
         buf_str(out, file);
     } else if (*name) {
-        /* said already */
+        /* the name is printed already */
     } else if (info->object) {
         buf_printf(out, "%s[%s]", before, path_base_name(profile_text(p, info->object)));
     } else {

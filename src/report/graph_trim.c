@@ -85,8 +85,8 @@ static uint32_t count_live(const struct graph *g, const uint32_t *edges, uint32_
     return live;
 }
 
-/* How telling a node is in a picture: entry and leaf nodes, and those where paths meet or part, before mere
- * pass-throughs. */
+/* Rates how much a node tells in a picture: entry and leaf nodes, and nodes where paths join or split, get
+ * more than nodes with one caller and one callee. */
 static int64_t entropy_score(const struct graph *g, const struct node *n)
 {
     const uint32_t *in = g->in_edges + n->first_in, *out = g->out_edges + n->first_out;

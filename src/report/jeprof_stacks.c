@@ -36,9 +36,8 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Takes out every balanced open...close that has none inside, again and again, as one pass with a stack: what
- * is left is what is outside all pairs. An opening without its closing stays, and so does a closing without
- * its opening. */
+/* Removes every balanced pair of brackets with its content, in one pass with a stack of the open ones. A
+ * bracket without its partner stays. */
 static size_t strip_pairs(char *text, size_t n, char open, char close, bool also_const)
 {
     size_t *opened = NULL, n_opened = 0, cap = 0, to = 0;
@@ -63,7 +62,7 @@ char *jeprof_short_name(const char *name, size_t len)
     char *text = mem_strndup(name, len);
     size_t n = strip_pairs(text, len, '(', ')', true);
     n = strip_pairs(text, n, '<', '>', false);
-    /* "type Class::method": the type goes, up to the last blank that "word::" follows. */
+    /* "type Class::method" loses its type: everything up to the last blank before a "word::". */
     for (size_t i = n; i-- > 0;) {
         if (text[i] != ' ' && text[i] != '\t') continue;
         size_t word = i + 1;

@@ -1,8 +1,8 @@
 /* simple_names.c - see simple_names.h.
  *
- * A demangled C++ name is read once, left to right. Template arguments nest in <>, parameters in (); what
+ * A demangled C++ name is read once, left to right. Template arguments nest in <>, parameters in (). These
  * must not be mistaken for them: operator<, operator<<, operator->, operator(), "(anonymous namespace)",
- * "{lambda(int)#1}", and a return type before templates' names.
+ * "{lambda(int)#1}", and a return type before the name of a template.
  */
 #include "report/simple_names.h"
 
@@ -36,7 +36,7 @@ static size_t operator_len(const char *s, const char *start)
     return 0;
 }
 
-/* Past the bracket that closes the one at s; NULL when none does. */
+/* Returns the place after the bracket that closes the one at s, or NULL if none does. */
 static const char *skip_bracketed(const char *s, const char *start)
 {
     char open = *s, close = open == '<' ? '>' : ')';

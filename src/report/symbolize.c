@@ -147,7 +147,7 @@ static void symbolize_mapping(struct work *w, uint32_t mapping, const uint32_t *
     mem_free(addresses);
 }
 
-/* Old text formats give locations without a mapping; their address tells which it is. */
+/* Old text formats have locations without a mapping. The mapping is then found by the address. */
 static uint32_t mapping_of(const struct profile *p, const struct location *l)
 {
     if (l->mapping) return l->mapping;

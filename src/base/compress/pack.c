@@ -1,5 +1,5 @@
-/* pack.c - see pack.h. Level 1 through ISA-L, three times as fast as libdeflate's and half a percent larger;
- * the others through libdeflate. */
+/* pack.c - see pack.h. ISA-L writes level 1: it is three times as fast as libdeflate, and its output is half
+ * a percent larger. libdeflate writes the other levels. */
 #include "base/compress/pack.h"
 
 #include <isa-l/igzip_lib.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
-/* ISA-L's best matching, with blocks small enough that their codes fit what is in them. */
+/* ISA-L's best level, with small blocks, so that the codes of each block suit its content. */
 enum { FAST_LEVEL = 3, FAST_WORK_BYTES = ISAL_DEF_LVL3_SMALL };
 
 struct fast_packer {
@@ -16,7 +16,7 @@ struct fast_packer {
     uint8_t work[FAST_WORK_BYTES];
 };
 
-/* ISA-L counts in 32 bits: more than that goes in and out step by step. */
+/* ISA-L counts in 32 bits, so larger data is passed in steps. */
 enum { MAX_STEP_BYTES = 1 << 30 };
 
 static void add_fast(const uint8_t *data, size_t len, struct buf *out)
@@ -28,7 +28,7 @@ static void add_fast(const uint8_t *data, size_t len, struct buf *out)
     z->level_buf = packer->work;
     z->level_buf_size = sizeof packer->work;
     z->gzip_flag = IGZIP_GZIP;
-    z->next_in = (uint8_t *)data; /* is only read */
+    z->next_in = (uint8_t *)data; /* ISA-L only reads it */
     z->avail_in = 0;
     buf_reserve(out, len / 2 + 4096);
     do {
@@ -41,7 +41,7 @@ static void add_fast(const uint8_t *data, size_t len, struct buf *out)
         size_t room = out->cap - out->len;
         z->next_out = (uint8_t *)out->data + out->len;
         z->avail_out = (uint32_t)(room < MAX_STEP_BYTES ? room : MAX_STEP_BYTES);
-        isal_deflate(z); /* fails on wrong settings alone */
+        isal_deflate(z); /* fails only with wrong settings */
         out->len = (size_t)((char *)z->next_out - out->data);
     } while (z->internal_state.state != ZSTATE_END);
     mem_free(packer);
@@ -49,7 +49,7 @@ static void add_fast(const uint8_t *data, size_t len, struct buf *out)
 
 void pack_gzip_add(const void *data, size_t len, int level, struct buf *out)
 {
-    buf_flush(out); /* one that drains never holds more than a member */
+    buf_flush(out); /* a buffer with a destination holds one member at most */
     if (level <= 1) {
         add_fast(data, len, out);
         return;

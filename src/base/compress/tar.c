@@ -23,7 +23,7 @@ static void put_octal(char *field, size_t width, uint64_t value)
     for (size_t i = width - 1; i--; value >>= 3) field[i] = (char)('0' + (value & 7));
 }
 
-/* Blanks or zeros may stand before the digits, a blank or NUL behind. */
+/* Blanks or zeros may precede the digits; a blank or a NUL follows them. */
 static uint64_t octal(const char *field, size_t width)
 {
     uint64_t value = 0;

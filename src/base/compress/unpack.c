@@ -1,5 +1,5 @@
-/* unpack.c - see unpack.h. gzip through libdeflate (whole buffers, about three times zlib's speed), zstd
- * through libzstd. */
+/* unpack.c - see unpack.h. libdeflate unpacks gzip: it takes whole buffers and is about three times as fast
+ * as zlib. libzstd unpacks zstd. */
 #include "base/compress/unpack.h"
 
 #include <libdeflate.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
-enum { MAX_RATIO = 1032 }; /* deflate cannot do better */
+enum { MAX_RATIO = 1032 }; /* the most that deflate can reach */
 
 static bool is_gzip(const uint8_t *p, size_t len)
 {
@@ -27,8 +27,8 @@ bool unpack_is_packed(const void *data, size_t len)
     return is_gzip(data, len) || is_zstd(data, len);
 }
 
-/* The last four bytes of a gzip file hold its size modulo 2^32: a hint, wrong for several members or a lying
- * file. */
+/* Returns the size in the last four bytes of a gzip file, modulo 2^32. It is only a hint: it is wrong if the
+ * file has several members, and a hostile file may contain any number. */
 static size_t gzip_size_hint(const uint8_t *p, size_t len, size_t max_bytes)
 {
     uint32_t isize = 0;
@@ -42,10 +42,9 @@ static size_t gzip_size_hint(const uint8_t *p, size_t len, size_t max_bytes)
 
 /* ---- members side by side ----
  *
- * Large files of ours, and of others that pack in parallel, are many members. Where each begins is guessed
- * from the ten bytes that nearly every writer puts there; how large each becomes is what it says at its end.
- * When one of them is not as guessed, nothing is taken: the caller goes through the file from its beginning.
- */
+ * A large file that was packed in parallel, by us or by others, has many members. The start of each is
+ * guessed from the ten bytes that nearly every writer puts there, and its unpacked size is read from its end.
+ * If one guess is wrong, the result is dropped and the caller unpacks the file from its beginning. */
 
 struct member {
     const uint8_t *in;
@@ -179,7 +178,7 @@ int unpack_zstd(const void *data, size_t len, size_t max_bytes, struct bytes *re
             break;
         }
     }
-    while (!rc && r != 0) { /* what is still inside the decoder; no progress means that input is missing */
+    while (!rc && r != 0) { /* drain the decoder; no progress means that input is missing */
         out = mem_grow(out, &cap, used + ZSTD_DStreamOutSize(), 1);
         ZSTD_outBuffer o = {out + used, cap - used, 0};
         r = ZSTD_decompressStream(d, &o, &in);

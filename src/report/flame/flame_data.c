@@ -1,9 +1,9 @@
 /* flame_data.c - see flame_data.h for the bytes.
  *
- * Stacks are merged by function name, root first. Names, not function records, decide what is equal: two
- * builds compared with each other share nothing else. All stacks are sorted first (flame_sort.h): those below
- * one node then stand side by side, so that the tree is made in one walk, and what a node weighs is a
- * difference of two prefix sums.
+ * Stacks are merged by function name, root first. Two frames are equal if their names are equal, because two
+ * builds that are compared share nothing else. All stacks are sorted first (flame_sort.h). The stacks below a
+ * node are then neighbours, so that one walk makes the tree, and the weight of a node is the difference of
+ * two prefix sums.
  */
 #include "report/flame/flame_data.h"
 
@@ -19,7 +19,7 @@
 struct node {
     uint32_t function, parent;
     uint32_t first, end; /* the distinct stacks that run through it */
-    uint32_t self;       /* the distinct stack that ends here + 1; 0: none does */
+    uint32_t self;       /* index + 1 of the distinct stack that ends here; 0 if none does */
 };
 
 struct function_facts {
@@ -95,7 +95,8 @@ static void list_location(struct tree *t, const struct profile *p, size_t index,
 
 /* ---- stacks and nodes ---- */
 
-/* column_of[i]: where the profile's i-th sample type goes in a node's values; SIZE_MAX: nowhere. */
+/* column_of[i] is the index of the profile's i-th sample type in a node's values, or SIZE_MAX if it has none.
+ */
 static void tree_add_profile(struct tree *t, const struct profile *p, const size_t *column_of)
 {
     struct function_list list = {0};
@@ -209,10 +210,10 @@ static int compare_down(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The item that would stand at `rank` if all were sorted downwards. Reorders items. */
+/* Returns the item that would be at index `rank` if all were sorted, largest first. Reorders items. */
 static double select_down(double *items, size_t n, size_t rank)
 {
-    enum { MAX_ROUNDS = 100 }; /* twenty or thirty are usual; what is made to need more is sorted */
+    enum { MAX_ROUNDS = 100 }; /* twenty or thirty are usual; hostile data is sorted instead */
     size_t from = 0, to = n;
     for (int round = 0; to - from > 1; round++) {
         if (round == MAX_ROUNDS) {
@@ -321,7 +322,7 @@ static struct children tree_children(const struct tree *t, const double *weight)
 /* ---- writing ---- */
 
 struct preorder {
-    uint32_t *node; /* in the order written; SMALLER: the sum of what was left out under a parent */
+    uint32_t *node; /* in output order; SMALLER is the sum of the nodes left out under a parent */
     uint32_t *depth;
     size_t n, cap_node, cap_depth;
     int64_t *smaller; /* n_values for each SMALLER, in order */
@@ -341,7 +342,7 @@ static void preorder_push(struct preorder *o, uint32_t node, uint32_t depth)
     if (depth > o->max_depth) o->max_depth = depth;
 }
 
-/* Sums up to each distinct stack, for what is left out. Wide, so that they are exact. */
+/* Returns the sum of the values up to each distinct stack. 128 bits keep the sums exact. */
 static __int128 *stack_sums(const struct tree *t)
 {
     size_t k = t->n_values;
@@ -496,8 +497,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* scales: what all values of a column can be divided by (times are multiples of the period): smaller to send,
- * quicker to read. */
+/* Sets scales to a common divisor of all values of each column. Times are multiples of the period, for
+ * example. Divided values are smaller to send and quicker to read. */
 static void column_kinds(const struct tree *t, const struct preorder *o, char *kinds, int64_t *scales)
 {
     size_t k = t->n_values, n_smaller = 0;
@@ -715,9 +716,9 @@ static void preview_add_smaller(struct preorder *o, uint32_t depth, const int64_
     for (size_t c = 0; c < n_values; c++) sum[c] = add_saturated(sum[c], total[c]);
 }
 
-/* The nodes that a page of that many pixels would paint, found as web/src/flame/canvas.ts finds them: the
- * first of a row that touches a pixel has it. Brothers that paint nothing become one frame where they stand.
- */
+/* Returns the nodes that a page of that many pixels would paint. As in web/src/flame/canvas.ts, the first
+ * node of a row that touches a pixel gets the pixel. Neighbouring siblings that get no pixel become one
+ * frame. */
 static struct preorder tree_preview(const struct tree *t, const struct children *c,
                                     const uint8_t *has_smaller, const double *width)
 {

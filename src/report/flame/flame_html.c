@@ -1,8 +1,7 @@
 /* flame_html.c - see flame_html.h.
  *
- * The template is web/viewer.html with the bundled script and style in it (tools/make/web.mk); the data is
- * gzip in base64, which the browser undoes by itself (web/src/flame/unpack.ts has an inflate for those that
- * cannot).
+ * The template is web/viewer.html with the bundled script and style (tools/make/web.mk). The data is gzip in
+ * base64. The browser unpacks it; web/src/flame/unpack.ts has an inflate for browsers that cannot.
  */
 #include "report/flame/flame_html.h"
 
@@ -33,8 +32,8 @@ static void add_base64(struct buf *out, const uint8_t *s, size_t n)
     buf_add(out, four, 4);
 }
 
-/* The template up to the next mark ("@@NAME@@"), which *at then stands behind. False when the mark is not
- * there. */
+/* Appends the template up to the mark ("@@NAME@@") and moves *at behind it. Returns false if there is no such
+ * mark. */
 static bool add_until(struct buf *out, const char **at, const char *mark)
 {
     const char *found = memmem(*at, (size_t)(viewer_html_end - *at), mark, strlen(mark));

@@ -1,9 +1,9 @@
 /* flame_layout.c - see flame_layout.h.
  *
- * Every stack is a cursor (what is left of it) and a weight; all cursors stand in one array. A piece of work
- * is a range of that array whose stacks share their first frames. Dividing a range moves equal next frames
- * together, and each group becomes a piece of work of its own: a stack of pieces, no recursion, so depth
- * costs nothing.
+ * Every stack has a cursor, which is the rest of the stack, and a weight. All cursors are in one array. A
+ * piece of work is a range of that array whose stacks share their first frames. Dividing a range moves equal
+ * next frames together, and each group becomes a new piece of work. The pieces wait in a stack of their own,
+ * so that deep stacks need no recursion.
  */
 #include "report/flame/flame_layout.h"
 
@@ -16,7 +16,7 @@
 #include "base/strtab.h"
 
 struct cursor {
-    const char *at; /* text: what is left; profile: next frame name (uint32_t *) */
+    const char *at; /* the rest of the text; in a profile, the next frame's name (uint32_t *) */
     uint32_t left;  /* bytes, or frames */
     uint32_t token; /* bytes of the next frame */
     uint32_t group;
@@ -137,7 +137,7 @@ static int compare_groups(const void *pa, const void *pb)
     return c ? c : (a->name_len > b->name_len) - (a->name_len < b->name_len);
 }
 
-/* Puts the cursors of a piece into the order of their groups; those at their end come first and are done. */
+/* Orders the cursors of a piece by group. Cursors at the end of their stack come first and are done. */
 static void scatter(struct builder *b, const struct piece *piece, struct group **sorted, size_t n_sorted,
                     size_t n_ended)
 {

@@ -1,9 +1,9 @@
 /* flame_sort.c - see flame_sort.h.
  *
- * As many items as 64 bits have room for make a key (four, where no item is above 65,534); what has equal
- * keys is sorted on by the next ones, past all that is shared. The ranges still to be sorted wait in an
- * array: depth of stacks costs no depth of calls. Many stacks are sorted in parts, one for each core, and the
- * parts are merged.
+ * A key holds as many items as fit into 64 bits: four, if no item is above 65,534. Stacks with equal keys are
+ * then sorted by their next items, after the items that all of them share. The ranges still to be sorted wait
+ * in an array, so that deep stacks need no recursion. Many stacks are sorted in parts, one for each core, and
+ * the parts are merged.
  */
 #include "report/flame/flame_sort.h"
 
@@ -190,7 +190,7 @@ static void sort_part(void *context, size_t i, unsigned worker)
     for (size_t k = p->starts[i]; k < p->starts[i + 1]; k++) p->from[k] = p->items[k].stack;
 }
 
-/* Equal stacks are not less: those of an earlier part have lower numbers and stay first. */
+/* Of two equal stacks, the one of the earlier part has the lower number and stays first. */
 static bool is_before_or_equal(const struct flame_stacks *s, uint32_t a, uint32_t b)
 {
     struct flame_stack_view x = flame_stack_view(s, a), y = flame_stack_view(s, b);
@@ -211,7 +211,7 @@ static void merge_pair(void *context, size_t i, unsigned worker)
     }
 }
 
-/* For the largest item, and one more. */
+/* Returns the number of bits that the largest item + 1 needs. */
 static unsigned bits_of_items(const struct flame_stacks *s)
 {
     uint64_t any = 1; /* an item + 1 sets no bit above its highest, or the one beside it */
