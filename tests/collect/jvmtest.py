@@ -78,7 +78,7 @@ def wait_for(what, message, javas=(), timeout=300):
     while not what():
         check(time.time() < deadline, message)
         for java in javas:
-            java.work("cpu 50")
+            java.work("cpu 20")
         time.sleep(0.1)
 
 
