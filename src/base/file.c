@@ -192,11 +192,11 @@ int file_begin_atomic(const char *path, unsigned mode, struct file_writing *ret_
     return 0;
 }
 
-int file_end_atomic(struct file_writing *w, bool durable, struct err *err)
+int file_end_atomic(struct file_writing *w, struct err *err)
 {
     int fd = w->out.drain_fd, failed = 0, rc = 0;
     if (buf_flush(&w->out)) failed = w->out.write_errno;
-    if (w->temporary && !failed && (fchmod(fd, w->mode) < 0 || (durable && fsync(fd) < 0))) failed = errno;
+    if (w->temporary && !failed && fchmod(fd, w->mode) < 0) failed = errno;
     if (close(fd) < 0 && !failed) failed = errno;
     if (w->temporary && !failed && rename(w->temporary, w->path) < 0) failed = errno;
     if (w->temporary && failed) unlink(w->temporary);
@@ -213,7 +213,7 @@ int file_write_atomic(const char *path, const void *data, size_t len, unsigned m
     int rc = file_begin_atomic(path, mode, &w, err);
     if (rc) return rc;
     buf_add(&w.out, data, len);
-    return file_end_atomic(&w, false, err);
+    return file_end_atomic(&w, err);
 }
 
 int file_make_dirs(const char *path, unsigned mode, struct err *err)

@@ -46,7 +46,7 @@ struct file_writing {
     unsigned mode;
 };
 int file_begin_atomic(const char *path, unsigned mode, struct file_writing *ret_writing, struct err *err);
-int file_end_atomic(struct file_writing *w, bool durable, struct err *err);
+int file_end_atomic(struct file_writing *w, struct err *err);
 
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* mkdir -p */
 int file_remove_tree(const char *path, struct err *err);              /* rm -r, does not follow links */

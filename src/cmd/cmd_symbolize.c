@@ -54,7 +54,7 @@ static int write_profile(const struct profile *p, const char *path, struct err *
     int rc = file_begin_atomic(path, 0644, &file, err);
     if (rc) return rc;
     format_write_proto_gzip(p, 4, &file.out);
-    return file_end_atomic(&file, false, err);
+    return file_end_atomic(&file, err);
 }
 
 static int run(int argc, char **argv)

@@ -37,7 +37,7 @@ static int make_proto(struct profile *p, const struct pprof_command *command, co
         fprintf(stderr, "Generating report in %s\n", output);
         rc = file_begin_atomic(output, 0644, &file, err);
         if (!rc) format_write_proto_gzip(top ? top : p, 1, &file.out);
-        if (!rc) rc = file_end_atomic(&file, false, err);
+        if (!rc) rc = file_end_atomic(&file, err);
     } else {
         format_write_proto_gzip(top ? top : p, 1, out);
     }
