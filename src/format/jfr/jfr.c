@@ -237,7 +237,7 @@ static void build(struct jfr_reading *f)
     bool is_there[JFR_N_KINDS] = {0};
     int first_type[JFR_N_KINDS], n_types = 0;
     add_live_blocks(f);
-    jfr_counts_finish(&f->counts);
+    jfr_counts_flush(&f->counts);
     for (int kind = 0; kind < JFR_N_KINDS; kind++) is_there[kind] = f->left_out_seen & 1u << kind;
     if (*f->event && is_there[JFR_CPU]) is_there[JFR_CPU] = false, is_there[JFR_EVENT] = true;
     for (size_t i = 0; i < f->counts.n_items; i++) is_there[f->counts.items[i].kind] = true;
@@ -324,7 +324,7 @@ static bool read_in_parallel(struct jfr_reading *f, struct chunks *all, unsigned
                     all->readers[t].settings.n_changes != n_changes;
     for (unsigned t = 0; t < n_threads; t++) {
         struct jfr_reading *one = &all->readers[t];
-        jfr_counts_finish(&one->counts);
+        jfr_counts_flush(&one->counts);
         if (!in_order) {
             jfr_join(&f->world, &f->counts, &one->world, &one->counts);
             if (one->n_chunks && (!f->n_chunks || one->first_start_ns < f->first_start_ns))
@@ -414,7 +414,7 @@ static int read_kinds(const uint8_t *data, size_t len, const struct format_optio
         if (n_threads < 2 || !has_chunks_for_all(&all, len, n_threads) ||
             !read_in_parallel(&f, &all, n_threads))
             for (size_t i = 0; i < all.n_items; i++) jfr_read_chunk(&f, &all.items[i], all.n_items > 1);
-        jfr_counts_finish(&f.counts);
+        jfr_counts_flush(&f.counts);
         *ret_any = f.counts.n_items;
         if (*ret_any || !left_out) build(&f);
     }

@@ -372,7 +372,7 @@ struct jfr_count { /* the events of one distinct place */
 
 enum { JFR_MAX_WAITING = 32 };
 struct jfr_counts {
-    struct jfr_count *items; /* complete after jfr_counts_finish */
+    struct jfr_count *items; /* complete after jfr_counts_flush */
     size_t n_items, cap_items;
     struct jfr_count_slot { /* open addressing */
         uint32_t tag;       /* upper half of the hash */
@@ -383,9 +383,9 @@ struct jfr_counts {
     uint64_t hashes[JFR_MAX_WAITING];
     size_t n_waiting;
 };
-/* Adds n and value to the count of the same place. The addition may wait until jfr_counts_finish. */
+/* Adds n and value to the count of the same place. The addition may wait until jfr_counts_flush. */
 void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count);
-void jfr_counts_finish(struct jfr_counts *counts);
+void jfr_counts_flush(struct jfr_counts *counts);
 void jfr_counts_clear(struct jfr_counts *counts); /* empties it and keeps most of the memory */
 void jfr_counts_free(struct jfr_counts *counts);
 
@@ -459,15 +459,15 @@ struct jfr_naming {
     const struct jfr_settings *settings;    /* if not NULL, they give samples their time now */
     bool is_event_counted;                  /* samples are JFR_EVENT, not JFR_CPU */
     double alloc_bytes, alloc_sample_bytes; /* sums of JFR_ALLOC and of JFR_ALLOC_SAMPLE in the chunk */
-    struct jfr_count *unresolved;           /* named counts whose stack is not in the chunk */
-    size_t n_unresolved, cap_unresolved;
+    struct jfr_count *without_stack;        /* named counts whose stack is not in the chunk */
+    size_t n_without_stack, cap_without_stack;
 };
 /* Sums up the allocations. Call it for all counts of the chunk before jfr_name_counts. */
 void jfr_weigh_allocations(struct jfr_naming *naming, const struct jfr_counts *counts);
 void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts);
-/* Adds the unresolved counts with the stacks that the pools of another chunk have for them. A count without a
- * stack in these pools gets a stack of one frame that says so. */
-void jfr_add_unresolved(struct jfr_naming *naming, struct jfr_pools *pools);
+/* Adds the counts of without_stack with the stacks that the pools of another chunk have for them. A count
+ * without a stack in these pools gets a stack of one frame that says so. */
+void jfr_add_without_stack(struct jfr_naming *naming, struct jfr_pools *pools);
 
 /* Adds from_counts, which refer to stacks and strings of `from`, to into_counts. */
 void jfr_join(struct jfr_world *into, struct jfr_counts *into_counts, const struct jfr_world *from,

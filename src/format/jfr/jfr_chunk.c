@@ -303,12 +303,12 @@ static void resolve_from_previous_chunk(struct jfr_reading *f, const struct jfr_
     struct jfr_types types = {0};
     const struct jfr_chunk *before = c->goes_on ? c - 1 : NULL;
     if (before && !before->is_open && types_by_index(before, &types)) {
-        jfr_filter_begin(&pools.stacks, naming->n_unresolved);
-        for (size_t i = 0; i < naming->n_unresolved; i++)
-            jfr_filter_add(&pools.stacks, naming->unresolved[i].stack);
+        jfr_filter_begin(&pools.stacks, naming->n_without_stack);
+        for (size_t i = 0; i < naming->n_without_stack; i++)
+            jfr_filter_add(&pools.stacks, naming->without_stack[i].stack);
         (void)read_pools(before, &types, true, &pools);
     }
-    jfr_add_unresolved(naming, &pools);
+    jfr_add_without_stack(naming, &pools);
     jfr_pools_free(&pools);
     jfr_types_free(&types);
     if (before) drop(f, before->data, before->data + before->size);
@@ -338,8 +338,8 @@ void jfr_read_chunk(struct jfr_reading *f, const struct jfr_chunk *c, bool setti
         for (unsigned w = 0; w < all.n_readers; w++) jfr_weigh_allocations(&naming, &f->workers[w].counts);
         if (naming.alloc_bytes > 0 && naming.alloc_sample_bytes > 0) f->n_doubled_chunks++;
         for (unsigned w = 0; w < all.n_readers; w++) jfr_name_counts(&naming, &f->workers[w].counts);
-        if (naming.n_unresolved) resolve_from_previous_chunk(f, c, &naming);
-        mem_free(naming.unresolved);
+        if (naming.n_without_stack) resolve_from_previous_chunk(f, c, &naming);
+        mem_free(naming.without_stack);
         follow_blocks(f, joined->blocks, joined->n_blocks);
         f->n_cut_bytes += (size_t)(c->data + c->size - until);
         is_whole = until == c->data + c->size;

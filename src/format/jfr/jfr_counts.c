@@ -54,7 +54,7 @@ static void add(struct jfr_counts *counts, const struct jfr_count *key, uint64_t
     c->value = value;
 }
 
-void jfr_counts_finish(struct jfr_counts *counts)
+void jfr_counts_flush(struct jfr_counts *counts)
 {
     for (size_t k = 0; k < counts->n_waiting && counts->n_slots; k++) {
         const struct jfr_count_slot *slot = &counts->slots[counts->hashes[k] & (counts->n_slots - 1)];
@@ -74,7 +74,7 @@ void jfr_count_add(struct jfr_counts *counts, const struct jfr_count *count)
     if (counts->n_slots) __builtin_prefetch(&counts->slots[hash & (counts->n_slots - 1)]);
     counts->hashes[counts->n_waiting] = hash;
     counts->waiting[counts->n_waiting++] = *count;
-    if (counts->n_waiting == JFR_MAX_WAITING) jfr_counts_finish(counts);
+    if (counts->n_waiting == JFR_MAX_WAITING) jfr_counts_flush(counts);
 }
 
 void jfr_counts_clear(struct jfr_counts *counts)

@@ -630,7 +630,7 @@ void jfr_events_end(struct jfr_events *e)
 {
     for (size_t i = 0; i < N_REPEATS; i++)
         if (e->tables->repeats[i].n_times) take_repeats(e, &e->tables->repeats[i]);
-    jfr_counts_finish(e->counts);
+    jfr_counts_flush(e->counts);
 }
 
 void jfr_events_free(struct jfr_events *e)

@@ -76,7 +76,7 @@ void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts)
             if (is_counted_by_other_kind(naming, row[i].kind)) continue;
             struct jfr_count place = named(naming, &row[i]);
             if (stacks[i] == JFR_UNRESOLVED) {
-                *VEC_PUSH(naming->unresolved, naming->n_unresolved, naming->cap_unresolved) = place;
+                *VEC_PUSH(naming->without_stack, naming->n_without_stack, naming->cap_without_stack) = place;
                 continue;
             }
             place.stack = stacks[i];
@@ -85,12 +85,12 @@ void jfr_name_counts(struct jfr_naming *naming, const struct jfr_counts *counts)
     }
 }
 
-void jfr_add_unresolved(struct jfr_naming *naming, struct jfr_pools *pools)
+void jfr_add_without_stack(struct jfr_naming *naming, struct jfr_pools *pools)
 {
-    for (size_t i = 0; i < naming->n_unresolved; i++) {
-        struct jfr_count *place = &naming->unresolved[i];
+    for (size_t i = 0; i < naming->n_without_stack; i++) {
+        struct jfr_count *place = &naming->without_stack[i];
         place->stack = jfr_pool_stack(pools, naming->world, place->stack);
         jfr_count_add(naming->into, place);
     }
-    naming->n_unresolved = 0;
+    naming->n_without_stack = 0;
 }
