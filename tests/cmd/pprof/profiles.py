@@ -16,7 +16,8 @@ def find_peer():
         version = subprocess.run(["go", "version"], capture_output=True, text=True).stdout
         found = re.search(r"go1\.(\d+)", version)
         if found and int(found[1]) >= 24:
-            return [go_pprof()] if go_pprof() else None
+            path = go_pprof()
+            return [path] if path else None
     return None
 
 
