@@ -98,12 +98,15 @@ def start(host, setting):
     library, _, settings = setting.partition(":")
     environment = {**os.environ, "LD_PRELOAD": str(pathlib.Path(library).resolve()), "PROCPROF": f"{settings},listen=127.0.0.1:{free_port()}"}
     # taskset replaces itself by the server, so the process id is the server's.
-    server = subprocess.Popen([*SERVER_CORE, *host.command()], env=environment, **QUIET)
+    return subprocess.Popen([*SERVER_CORE, *host.command()], env=environment, **QUIET)
+
+
+def warm_up(host, server, setting):
+    library = setting.partition(":")[0]
     wait_until(host.is_ready, host.name)
     if pathlib.Path(library).name not in pathlib.Path(f"/proc/{server.pid}/maps").read_text():
         raise SystemExit(f"{host.name} does not have {library} loaded")
     host.work(host.n_warm_up)
-    return server
 
 
 def one_round(kind, settings, folder):
@@ -114,6 +117,7 @@ def one_round(kind, settings, folder):
             place = pathlib.Path(tempfile.mkdtemp(dir=folder))
             hosts.append(kind(place))
             servers.append(start(hosts[-1], setting))
+            warm_up(hosts[-1], servers[-1], setting)
         for _ in range(kind.n_pieces):
             for i in random.sample([0, 1], 2):
                 before = cpu_seconds(servers[i].pid)
@@ -126,6 +130,11 @@ def one_round(kind, settings, folder):
             server.wait()
 
 
+def student_t(n):
+    """The factor of the 95 % interval of a mean of n values."""
+    return next(t for most, t in ((5, 2.78), (10, 2.26), (20, 2.09), (30, 2.05), (60, 2.0), (math.inf, 1.98)) if n <= most)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rounds", type=int, default=30)
@@ -133,7 +142,12 @@ def main():
     arguments.add_argument("first", metavar="LIBRARY:SETTINGS")
     arguments.add_argument("second", metavar="LIBRARY:SETTINGS")
     given = arguments.parse_args()
-    for kind in (Redis, MariaDb):
+    kinds = (Redis, MariaDb)
+    if given.rounds < 5:
+        arguments.error("an interval needs at least 5 rounds")
+    for name in set(given.hosts.split(",")) - {kind.name for kind in kinds}:
+        arguments.error(f"{name} is not one of {', '.join(kind.name for kind in kinds)}")
+    for kind in kinds:
         if kind.name not in given.hosts.split(","):
             continue
         missing = [p for p in kind.programs if not shutil.which(p)]
@@ -146,7 +160,7 @@ def main():
                 logs.append(math.log(second / first))
                 print(f"{kind.name} {n + 1}/{given.rounds}: {first:.3f} s, {second:.3f} s, {100 * math.expm1(logs[-1]):+.2f} %", flush=True)
         mean, error = statistics.mean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
-        low, high = (100 * math.expm1(mean + sign * 2.04 * error) for sign in (-1, 1))
+        low, high = (100 * math.expm1(mean + sign * student_t(len(logs)) * error) for sign in (-1, 1))
         print(f"{kind.name}: {given.second} needs {100 * math.expm1(mean):+.2f} % CPU (95 % interval {low:+.2f} to {high:+.2f}, median {100 * math.expm1(statistics.median(logs)):+.2f} %, "
               f"{given.rounds} rounds) against {given.first}", flush=True)
 
