@@ -178,7 +178,7 @@ static size_t add_unescaped(struct buf *b, const char *s, size_t n, const bool *
     return len;
 }
 
-/* The bytes that XML text needs not escape: ASCII without & < > " ' and control bytes. */
+/* The bytes that need no escape in XML text: ASCII without & < > " ' and control bytes. */
 static const bool plain_xml[256] = {
     ['\t'] = 1,          ['\n'] = 1,          ['\r'] = 1, [' '] = 1,           ['!'] = 1,
     [0x23 ... 0x25] = 1, [0x28 ... 0x3b] = 1, ['='] = 1,  [0x3f ... 0x7f] = 1,
@@ -214,7 +214,7 @@ void buf_xml(struct buf *b, const char *s, size_t n)
     }
 }
 
-/* The bytes that a JSON string needs not escape: ASCII without " \\ < and control bytes. */
+/* The bytes that need no escape in a JSON string: ASCII without " \\ < and control bytes. */
 static const bool plain_json[256] = {
     [0x20 ... 0x21] = 1,
     [0x23 ... 0x3b] = 1,

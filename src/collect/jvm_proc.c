@@ -196,7 +196,7 @@ static bool visit_jvm_library(void *context, const char *path, uint64_t inode)
     found->has_any = true;
     found->has_hotspot |= !strncmp(name, "libjvm.so", 9);
     found->has_openj9 |= !strncmp(name, "libj9vm", 7);
-    return found->has_openj9; /* it has a libjvm.so too */
+    return found->has_openj9; /* OpenJ9 has a libjvm.so too, so only libj9vm ends the search. */
 }
 
 int jvm_proc_check_jvm(const struct jvm_proc *proc, struct err *err)

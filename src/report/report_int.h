@@ -26,6 +26,7 @@ static inline const char *value_or_dot(const struct report *r, int64_t value, ch
 {
     return value ? report_value(r, value, into) : ".";
 }
+
 const char *report_unit_of_key(struct report *r, uint32_t key); /* unit of a numeric label */
 
 struct trimmed {

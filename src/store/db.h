@@ -33,8 +33,8 @@ bool db_row(sqlite3_stmt *s);
 /* Finalises the statement. Returns 0, or the error that preparing or stepping met. */
 int db_done(struct db *db, sqlite3_stmt *s, struct err *err);
 
-/* Runs a statement that returns no rows. types has one letter per argument: i for int64_t, t for const char
- * *, b for const void * and int, d for double. */
+/* Runs a statement that returns no rows. types has one letter per argument:
+ * i for int64_t, t for text (const char *), b for bytes (const void * and int), d for double. */
 int db_run(struct db *db, struct err *err, const char *sql, const char *types, ...);
 
 /* Returns the text of a column, or "" if it is NULL. It is valid until the next db_row or db_done. */

@@ -59,7 +59,7 @@ exit "$(<"$answer.status")"
 
 
 def remember_nm(folder):
-    """Has the Perl tools use an nm that answers from files what it was asked before: half of their time is nm's, with the same libraries each time."""
+    """Makes the Perl tools use an nm that stores its answers in files. The tools ask the same questions for each report, and nm takes half of their time."""
     os.mkdir(f"{folder}/nm-answers")
     tool = pathlib.Path(folder, "remembering-nm")
     tool.write_text(NM)
