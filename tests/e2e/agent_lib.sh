@@ -45,6 +45,7 @@ wait_for() { # SECONDS COMMAND...
 }
 
 start_demo() { # OPTIONS... sets $pid and $port
+    rm -f "$work/demo" # An earlier demo_be may have written its port there.
     "$B/demo_be" --listen 127.0.0.1:0 "$@" >"$work/demo" 2>&1 &
     pid=$!
     started+=("$pid")
