@@ -85,7 +85,7 @@ await run(async () => {
   await page.keyboard.press("?");
   ok(/1 – 6/.test(await page.getByRole("dialog").innerText()), "the help counts the views");
   await page.keyboard.press("Escape");
-  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  await page.locator("dialog").waitFor({ state: "detached" });
   await page.locator("#tab-callers").click();
   const covered = await page.evaluate(() => [...document.querySelectorAll(".half")].some((half) => { const a = half.querySelector("h3").getBoundingClientRect(), b = half.querySelector("canvas").getBoundingClientRect(); return a.bottom > b.top + 1 && b.bottom > a.top + 1; }));
   ok(!covered, "callers: no heading covers a frame");
