@@ -257,7 +257,8 @@ class Server:
         return next(n for n in self.json("/api/v1/nodes")["nodes"] if n["id"] == node_id)
 
     def type_state(self, node_id, kind):
-        return next(t for t in self.node(node_id)["types"] if t["type"] == kind)
+        """The state of a type at a node. The server lists a type when its collector has first looked at the node."""
+        return eventually(lambda: next((t for t in self.node(node_id)["types"] if t["type"] == kind), None), 20, f"a state of {kind} at node {node_id}")
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
