@@ -260,7 +260,7 @@ TEST(comparisons)
 #ifdef __SANITIZE_ADDRESS__
 #define MAX_TRANSLATION_CPU_S 20 /* AddressSanitizer checks every access */
 #else
-#define MAX_TRANSLATION_CPU_S 1
+#define MAX_TRANSLATION_CPU_S 5 /* 0.9 s on a busy machine */
 #endif
 TEST(translation_is_quick)
 {
